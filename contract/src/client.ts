@@ -1,0 +1,106 @@
+import type { ApiError } from './common.ts';
+import {
+  type Body,
+  type OperationId,
+  operationById,
+  type Params,
+  type Query,
+  type Result,
+} from './operations.ts';
+
+type IfPresent<Key extends string, Value> = [Value] extends [undefined]
+  ? { [K in Key]?: undefined }
+  : keyof Value extends never
+    ? { [K in Key]?: Value }
+    : Record<never, never> extends Value
+      ? { [K in Key]?: Value }
+      : { [K in Key]: Value };
+
+export type CallInput<Id extends OperationId> = IfPresent<'params', Params<Id>> &
+  IfPresent<'query', Query<Id>> &
+  (unknown extends Body<Id> ? { body: unknown } : IfPresent<'body', Body<Id>>) & {
+    headers?: Record<string, string>;
+    signal?: AbortSignal;
+  };
+
+export interface ClientOptions {
+  /** The API base, for example http://localhost:8080/api/v1 */
+  readonly baseUrl: string;
+  readonly token?: string;
+  readonly orgId?: string;
+  readonly fetch?: typeof fetch;
+}
+
+export class ApiCallError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly correlationId: string;
+  readonly body: Partial<ApiError>;
+
+  constructor(status: number, body: Partial<ApiError>) {
+    super(body.message ?? `HTTP ${status}`);
+    this.name = 'ApiCallError';
+    this.status = status;
+    this.code = body.code ?? 'unknown';
+    this.correlationId = body.correlationId ?? '';
+    this.body = body;
+  }
+}
+
+export type ApiClient = <Id extends OperationId>(id: Id, input: CallInput<Id>) => Promise<Result<Id>>;
+
+/** A typed caller of the contract. It never retries: a repeated POST could open a door twice. */
+export function createClient(options: ClientOptions): ApiClient {
+  const send = options.fetch ?? fetch;
+  return async (id, input) => {
+    const operation = operationById(id);
+    const url = buildUrl(options.baseUrl, operation.path, input.params ?? {}, input.query ?? {});
+    const response = await send(url, {
+      method: operation.method,
+      headers: requestHeaders(options, input.headers, input.body !== undefined),
+      ...(input.body === undefined ? {} : { body: JSON.stringify(input.body) }),
+      ...(input.signal ? { signal: input.signal } : {}),
+    });
+    const text = await response.text();
+    const parsed = parseBody(text);
+    if (!response.ok) throw new ApiCallError(response.status, isRecord(parsed) ? parsed : { message: text });
+    return parsed as never;
+  };
+}
+
+function buildUrl(base: string, path: string, params: object, query: object): string {
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value: unknown = Reflect.get(params, name);
+    if (typeof value !== 'string' || value === '') throw new TypeError(`path parameter ${name} is missing`);
+    return encodeURIComponent(value);
+  });
+  const search = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null) search.append(key, String(value));
+  }
+  const suffix = search.size > 0 ? `?${search}` : '';
+  return `${base}${filled}${suffix}`;
+}
+
+function requestHeaders(options: ClientOptions, extra: Record<string, string> = {}, hasBody: boolean) {
+  return {
+    accept: 'application/json',
+    ...(hasBody ? { 'content-type': 'application/json' } : {}),
+    ...(options.token ? { authorization: `Bearer ${options.token}` } : {}),
+    ...(options.orgId ? { 'x-org': options.orgId } : {}),
+    ...extra,
+  };
+}
+
+function parseBody(text: string): unknown {
+  if (text === '') return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, string> {
+  return typeof value === 'object' && value !== null;
+}
