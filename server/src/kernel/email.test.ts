@@ -56,6 +56,7 @@ describe('normalizeEmail', () => {
     const domain = [label63, label63, label63].join('.');
     expect(normalizeEmail(`${'l'.repeat(62)}@${domain}`)).toHaveLength(254);
     expect(normalizeEmail(`${'l'.repeat(63)}@${domain}`)).toBeNull();
+    expect(normalizeEmail(`a@${['ü', 'ü', 'ü'].map((letter) => letter.repeat(60)).join('.')}`)).toBeNull();
   });
 
   it('is idempotent, blind to case, and keeps one @ for any input', () => {

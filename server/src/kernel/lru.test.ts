@@ -34,6 +34,15 @@ describe('createLru', () => {
     expect([lru.get('a'), lru.get('b'), lru.size()]).toEqual([9, 2, 2]);
   });
 
+  it('counts reading a stored undefined as use', () => {
+    const lru = createLru<string, undefined>(2);
+    lru.set('a', undefined);
+    lru.set('b', undefined);
+    lru.get('a');
+    lru.set('c', undefined);
+    expect([lru.delete('a'), lru.delete('b')]).toEqual([true, false]);
+  });
+
   it('behaves like a list kept in order of use', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 4 }), fc.array(step, { maxLength: 60 }), (max, steps) => {
