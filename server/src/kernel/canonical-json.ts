@@ -17,20 +17,12 @@ export function sha256Canonical(value: unknown): Buffer {
 }
 
 function write(value: unknown, depth: number): string {
-  switch (typeof value) {
-    case 'string':
-      return writeString(value);
-    case 'number':
-      return writeNumber(value);
-    case 'boolean':
-      return value ? 'true' : 'false';
-    case 'object':
-      if (value === null) return 'null';
-      if (depth >= MAX_DEPTH) throw new TypeError('value is nested too deeply or cyclic');
-      return Array.isArray(value) ? writeArray(value, depth + 1) : writeObject(value, depth + 1);
-    default:
-      throw new TypeError(`${typeof value} is not a JSON value`);
-  }
+  if (typeof value === 'string') return writeString(value);
+  if (typeof value === 'number') return writeNumber(value);
+  if (typeof value === 'boolean' || value === null) return String(value);
+  if (typeof value !== 'object') throw new TypeError(`${typeof value} is not a JSON value`);
+  if (depth >= MAX_DEPTH) throw new TypeError('value is nested too deeply or cyclic');
+  return Array.isArray(value) ? writeArray(value, depth + 1) : writeObject(value, depth + 1);
 }
 
 function writeString(text: string): string {
