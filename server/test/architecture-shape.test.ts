@@ -115,6 +115,7 @@ describe('exports and names', () => {
       'web/src/a.ts: a barrel: it holds only re-exports',
     ]);
     expect(checkMutant(checkExports, 'web/src/a.ts', `${text} export const own = 1;`)).toEqual([]);
+    expect(checkMutant(checkExports, 'web/src/a.ts', "import './b.ts';")).toEqual([]);
   });
 
   it.each([
@@ -176,20 +177,30 @@ describe('the repository', () => {
       expect(checkManifests({ 'a/package.json': { devDependencies: { x: version } } })).toEqual([
         `a/package.json: x "${version}" in devDependencies is not an exact version`,
       ]);
-      expect(checkManifests({ 'a/package.json': { dependencies: { x: '18.4.0-beta.17' } } })).toEqual([]);
     },
   );
+
+  it('looks into every section of a manifest, and not at engines or overrides', () => {
+    const range = { x: '^1.0.0' };
+    const sections = { dependencies: range, devDependencies: range, optionalDependencies: range };
+    expect(checkManifests({ a: { ...sections, peerDependencies: range } })).toHaveLength(4);
+    const free = { engines: { node: '>=20' }, overrides: range, dependencies: { x: '18.4.0-beta.17' } };
+    expect(checkManifests({ a: free })).toEqual([]);
+  });
 
   it('locks no registry address', () => {
     expect(checkLockFile(readJson<LockFile>('package-lock.json'))).toEqual([]);
   });
 
-  it('finds a registry address in a lock file', () => {
+  it.each([
+    { resolved: 'https://registry.example/x.tgz' },
+    { resolved: 'https://registry.example/x.tgz', link: true },
+    { resolved: 'server' },
+  ])('finds an address in the lock file that is no link to a workspace: %j', (fetched) => {
     const workspace = { server: {}, 'node_modules/@lintel/server': { resolved: 'server', link: true } };
     expect(checkLockFile({ packages: workspace })).toEqual([]);
-    const fetched = { 'node_modules/x': { resolved: 'https://registry.example/x.tgz' } };
-    expect(checkLockFile({ packages: { ...workspace, ...fetched } })).toEqual([
-      'node_modules/x: resolved to https://registry.example/x.tgz',
+    expect(checkLockFile({ packages: { ...workspace, 'node_modules/x': fetched } })).toEqual([
+      `node_modules/x: resolved to ${fetched.resolved}`,
     ]);
   });
 });

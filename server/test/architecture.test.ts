@@ -59,6 +59,7 @@ describe('package walls', () => {
     ],
     ['server/src/db/a.ts', "import './b.test.ts';", 'imports the test file server/src/db/b.test.ts'],
     ['server/src/db/a.ts', 'await import(name);', 'a computed import hides what it imports'],
+    ['server/src/a.ts', `import(\`@lintel/\${name}/x\`);`, 'a computed import hides what it imports'],
     ['server/src/db/a.ts', `await import(\`./\${name}.ts\`);`, 'a computed import hides what it imports'],
     [
       'plugin/src/a.ts',
@@ -159,6 +160,8 @@ describe('value imports', () => {
       'contract/src/a.ts': "import { b } from './b.ts'; import { c } from './c.ts';",
       'contract/src/b.ts': "import type { A } from './a.ts'; import { c } from './c.ts';",
       'contract/src/c.ts': "import { type A } from './a.ts'; export type { B } from './b.ts';",
+      'contract/src/d.ts': "import './e.ts';",
+      'contract/src/e.ts': "export { type D } from './d.ts'; export type * from './d.ts';",
     });
     expect(checkCycles(sources)).toEqual([]);
   });
@@ -214,6 +217,8 @@ describe('SQL', () => {
     [`const q = \`insert into \${table} values (1)\`;`, 'holds SQL outside *.store.ts and db/'],
     ["const q = 'update users ' + 'set name = $1';", 'holds SQL outside *.store.ts and db/'],
     ['const q = `  delete\\nfrom users`;', 'holds SQL outside *.store.ts and db/'],
+    ["const q = 'select id from users ' + 'where id = $1';", 'holds SQL outside *.store.ts and db/'],
+    [`const q = \`select\${columns}from users\`;`, 'holds SQL outside *.store.ts and db/'],
     ["const q = 'create table t ()';", 'holds SQL outside *.store.ts and db/'],
   ])('is found in a service: %s', (text, message) => {
     const path = 'server/src/features/x/x.service.ts';
@@ -243,6 +248,7 @@ describe('ambient state', () => {
   it.each([
     ['const t = Date.now();', 'Date.now'],
     ["const t = Date['now']();", 'Date.now'],
+    ['const t = (Date).now();', 'Date.now'],
     ['const { now } = Date;', 'Date.now'],
     ['const t = new Date();', 'new Date'],
     ['const t = new globalThis.Date;', 'new Date'],

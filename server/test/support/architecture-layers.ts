@@ -106,7 +106,7 @@ function placeOf(path: string): Place | null {
   if (segments.length === 1) return { rank: ENTRY_RANK, unit: 'server/src' };
   const rank = FOLDER_RANKS[folder];
   if (rank === undefined) return null;
-  const unit = folder === 'features' && segments.length > 2 ? `features/${child}` : folder;
+  const unit = folder === 'features' ? `features/${child}` : folder;
   return { rank, unit };
 }
 
