@@ -11,7 +11,7 @@ import {
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { type DatabaseAccount, type RunResult, runAs } from './embedded-account.ts';
-import { cannotRunAtAll } from './embedded-error.ts';
+import { cannotRunAtAll, cannotRunHere } from './embedded-error.ts';
 import { createStaging, moveIntoPlace } from './embedded-staging.ts';
 
 export type PostgresBinaries = { readonly nativeDir: string; readonly version: string };
@@ -33,7 +33,7 @@ export async function resolveBinaries(dataDir: string, account: DatabaseAccount)
   copyBinaries(packaged.nativeDir, nativeDir);
   const attempt = await tryRun(nativeDir, account);
   if (attempt.ok) return { ...packaged, nativeDir };
-  throw cannotRunAtAll(
+  throw cannotRunHere(
     `The PostgreSQL binaries do not run as ${account.name}, neither from npm nor copied to
   ${nativeDir}
 ${attempt.output}`,

@@ -6,14 +6,15 @@ export class EmbeddedPostgresError extends Error {
 const OWN_DATABASE = `use your own PostgreSQL (15 or newer):
       DATABASE_URL=postgresql://user:password@host:5432/lintel npm start`;
 
-/** For faults of the place: another machine-wide directory would do. */
+/** For faults of the place: another directory would do. */
 export function cannotRunHere(fault: string): EmbeddedPostgresError {
+  const elsewhere = process.getuid?.() === 0 ? '/var/lib/lintel' : '~/lintel-data';
   return new EmbeddedPostgresError(`Lintel's built-in PostgreSQL cannot run here.
 ${fault}
 
 Either of these solves it:
   - keep the data where the database's user can reach it:
-      LINTEL_DATA_DIR=/var/lib/lintel npm start
+      LINTEL_DATA_DIR=${elsewhere} npm start
   - ${OWN_DATABASE}`);
 }
 

@@ -18,6 +18,7 @@ export type OwnerLockOptions = {
   readonly url: string;
   readonly dataDir: string;
   readonly log: (message: string) => void;
+  readonly isServerUp: () => boolean;
   readonly onLost: (reason: string) => void;
 };
 
@@ -39,7 +40,7 @@ export async function takeOwnerLock(options: OwnerLockOptions): Promise<OwnerLoc
   const retake = async () => {
     const again = await tryTakeAgain(options, () => ending);
     if (ending) await again?.end();
-    else if (!again) options.onLost(`the lock on the database in ${options.dataDir} was lost`);
+    else if (!again) options.onLost(`the exclusive hold on the database in ${options.dataDir} was lost`);
     else {
       holder = again;
       options.log('The database ended our session; the lock on it was taken again.');
@@ -75,12 +76,13 @@ Stop it first, or give this one its own data: LINTEL_DATA_DIR=/another/directory
 
 async function tryTakeAgain(options: OwnerLockOptions, isEnding: () => boolean): Promise<Client | null> {
   for (let attempt = 1; attempt <= RETAKE_ATTEMPTS && !isEnding(); attempt++) {
+    if (!options.isServerUp()) return null;
     try {
       const client = await connect(options.url);
       if (await tryLock(client)) return client;
       await client.end();
     } catch {
-      // The server is restarting; the limit of attempts decides when it counts as gone.
+      // The server recovers from the crash of a session and takes no new ones yet.
     }
     await sleep(RETRY_MS);
   }

@@ -220,6 +220,23 @@ describe('exclusive ownership', () => {
     await expect(start()).rejects.toThrow(/already running/);
     expect(lost).toEqual([]);
   });
+
+  it('tells its owner when the server has died, and then leaves the next one alone', async () => {
+    const lost: string[] = [];
+    const first = await startEmbeddedPostgres({
+      dataDir,
+      settings,
+      log,
+      onLost: (reason) => lost.push(reason),
+    });
+    const server = findPostmaster(clusterDir);
+    if (!server) throw new Error('no server');
+    process.kill(server.pid, 'SIGKILL');
+    await expect.poll(() => lost, { timeout: 20_000 }).toHaveLength(1);
+    const second = await start();
+    await first.stop();
+    expect(await query(second.ownerUrl, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
 });
 
 describe.runIf(isRoot)('as root', () => {

@@ -15,6 +15,7 @@ import {
 import { EmbeddedPostgresError } from './embedded-error.ts';
 import { type OwnerLock, takeOwnerLock } from './embedded-owner-lock.ts';
 import {
+  findPostmaster,
   hasLostItsBinary,
   type Postmaster,
   settlePostmaster,
@@ -54,7 +55,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   let lock = await own(options, paths, server);
   if (server.adopted && hasLostItsBinary(server.postmaster.pid)) {
     options.log('The running PostgreSQL was started from files that are gone; it is restarted.');
-    await shutDown(paths, lock);
+    await shutDown(paths, server, lock);
     server = await run(options, paths, account);
     lock = await own(options, paths, server);
   }
@@ -62,14 +63,14 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   try {
     await createDatabase(urlOf(paths, server, 'postgres'), database);
   } catch (error) {
-    await shutDown(paths, lock);
+    await shutDown(paths, server, lock);
     throw error;
   }
   const { adopted, postmaster } = server;
   options.log(
     `PostgreSQL ${adopted ? 'was still running and is used again' : 'is running'} on 127.0.0.1:${postmaster.port}.`,
   );
-  return { ownerUrl: urlOf(paths, server, database), adopted, stop: () => shutDown(paths, lock) };
+  return { ownerUrl: urlOf(paths, server, database), adopted, stop: () => shutDown(paths, server, lock) };
 }
 
 async function run(
@@ -99,7 +100,14 @@ async function own(
   const { dataDir } = paths;
   try {
     const url = urlOf(paths, server, 'postgres');
-    return await takeOwnerLock({ url, dataDir, log: options.log, onLost: options.onLost ?? options.log });
+    const isServerUp = () => isStillRunning(paths, server);
+    return await takeOwnerLock({
+      url,
+      dataDir,
+      isServerUp,
+      log: options.log,
+      onLost: options.onLost ?? options.log,
+    });
   } catch (error) {
     if (error instanceof EmbeddedPostgresError) throw error;
     if (!server.adopted) await stopPostmaster(paths.clusterDir);
@@ -117,12 +125,16 @@ function explain(error: unknown, { clusterDir, passwordFile }: ClusterPaths): un
 
 /**
  * The lock is held until the server is down: a Lintel that starts meanwhile waits for the end of the server instead of
- * taking over one that is about to stop.
+ * taking over one that is about to stop. When our server has died, the one that runs there now is another's.
  */
-async function shutDown({ clusterDir }: ClusterPaths, lock: OwnerLock): Promise<void> {
+async function shutDown(paths: ClusterPaths, server: RunningServer, lock: OwnerLock): Promise<void> {
   lock.expectEnd();
-  await stopPostmaster(clusterDir);
+  if (isStillRunning(paths, server)) await stopPostmaster(paths.clusterDir);
   await lock.close();
+}
+
+function isStillRunning({ clusterDir }: ClusterPaths, { postmaster }: RunningServer): boolean {
+  return findPostmaster(clusterDir)?.pid === postmaster.pid;
 }
 
 function urlOf(paths: ClusterPaths, { postmaster }: RunningServer, database: string): string {
