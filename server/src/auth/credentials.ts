@@ -1,0 +1,70 @@
+import type { Database } from '../db/database.ts';
+import type { AgentPrincipal, IdentitySession, KeyPrincipal, OrgScope, Principal } from '../kernel/call.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { hmacSha256, type Secret } from '../kernel/secret.ts';
+import { isUlid } from '../kernel/ulid.ts';
+import { toPrincipal } from './principal.rules.ts';
+import {
+  type CredentialRow,
+  findCredential,
+  findOrgScope,
+  findUserByIdentity,
+  touchKeys,
+} from './principal.store.ts';
+import { parseToken, type TokenFormat } from './token.rules.ts';
+
+export type TokenVerdict =
+  | { readonly kind: 'good'; readonly principal: KeyPrincipal | AgentPrincipal; readonly secretHash: Buffer }
+  /** Known but revoked, expired or orphaned: worth an audit event. */
+  | { readonly kind: 'rejected'; readonly reason: string; readonly principal: KeyPrincipal | AgentPrincipal }
+  | { readonly kind: 'unknown' };
+
+export interface Credentials {
+  verifyToken(token: string): Promise<TokenVerdict>;
+  userOf(session: IdentitySession): Promise<Principal | null>;
+  orgScope(orgId: string): Promise<OrgScope | null>;
+  hashSecret(secret: string): Buffer;
+  flushUses(): Promise<void>;
+}
+
+export interface CredentialsDeps {
+  readonly db: Database;
+  readonly pepper: Secret;
+  readonly tokenFormat: TokenFormat;
+  readonly clock: Clock;
+}
+
+export function createCredentials({ db, pepper, tokenFormat, clock }: CredentialsDeps): Credentials {
+  const uses = new Map<string, { orgId: string; keyId: string; at: Date }>();
+  const hashSecret = (secret: string) => hmacSha256(pepper, secret);
+
+  function verdictOf(credential: CredentialRow, secretHash: Buffer): TokenVerdict {
+    const principal = toPrincipal(credential);
+    if (credential.rejected !== null) return { kind: 'rejected', reason: credential.rejected, principal };
+    uses.set(credential.keyId, { orgId: credential.org.id, keyId: credential.keyId, at: clock.now() });
+    return { kind: 'good', principal, secretHash };
+  }
+
+  return {
+    hashSecret,
+    async verifyToken(token) {
+      const secret = parseToken(tokenFormat, token);
+      if (secret === null) return { kind: 'unknown' };
+      const secretHash = hashSecret(secret);
+      const credential = await findCredential(db.direct, secretHash);
+      return credential === null ? { kind: 'unknown' } : verdictOf(credential, secretHash);
+    },
+    async userOf(session) {
+      const found = await db.asService((tx) => findUserByIdentity(tx, session.issuer, session.subject));
+      if (found === null) return null;
+      return { kind: 'user', userId: found.userId, grants: found.grants, sessionId: session.sessionId };
+    },
+    orgScope: (orgId) =>
+      isUlid(orgId) ? db.asService((tx) => findOrgScope(tx, orgId)) : Promise.resolve(null),
+    async flushUses() {
+      const batch = [...uses.values()];
+      uses.clear();
+      if (batch.length > 0) await db.asService((tx) => touchKeys(tx, batch));
+    },
+  };
+}

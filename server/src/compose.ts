@@ -1,0 +1,80 @@
+import type { FastifyInstance } from 'fastify';
+import { recordEvent } from './audit/audit.store.ts';
+import { createCredentials } from './auth/credentials.ts';
+import type { TokenFormat } from './auth/token.rules.ts';
+import { composeHandlers } from './compose-handlers.ts';
+import type { Config } from './config.ts';
+import { createDatabase, type Database } from './db/database.ts';
+import { createAuthenticate, type SessionReader } from './http/authenticate.ts';
+import { bindOperations } from './http/bind-operations.ts';
+import { createDenialRecorder } from './http/denials.ts';
+import { createHttpServer } from './http/server.ts';
+import { actorOf } from './kernel/call.ts';
+import type { Clock } from './kernel/clock.ts';
+import type { Logger } from './kernel/logger.ts';
+import type { Secret } from './kernel/secret.ts';
+
+export interface ComposeOptions {
+  readonly config: Config;
+  readonly databaseUrl: string;
+  readonly pepper: Secret;
+  readonly rootOrgId: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface App {
+  readonly http: FastifyInstance;
+  readonly db: Database;
+  close(): Promise<void>;
+}
+
+/** The only object graph: everything is made here once and handed to those who need it. */
+export function compose(options: ComposeOptions): App {
+  const { config, clock, logger, pepper, rootOrgId } = options;
+  const apiBase = `${config.publicUrl}/api/v1`;
+  const tokenFormat: TokenFormat = { apiBase, brand: config.brand };
+  const db = createDatabase({
+    url: options.databaseUrl,
+    maxConnections: config.databaseConnections,
+    onError: (error) => logger.warn({ err: error }, 'an idle database connection broke'),
+  });
+  const credentials = createCredentials({ db, pepper, tokenFormat, clock });
+  const sessions: SessionReader = { read: async () => null };
+  const handlers = composeHandlers({ config, db, clock, pepper, rootOrgId, credentials, tokenFormat });
+
+  const http = createHttpServer({
+    logger,
+    https: config.publicUrl.startsWith('https:'),
+    trustProxy: config.trustProxy,
+    bodyLimitBytes: 1_048_576,
+  });
+  const authenticate = createAuthenticate({
+    credentials,
+    sessions,
+    publicOrigin: config.publicUrl,
+    onRejectedKey: async (request, principal, reason) => {
+      const orgId = principal.kind === 'user' ? rootOrgId : principal.org.id;
+      const origin = { actor: actorOf(principal), source: 'api', correlationId: request.id } as const;
+      await db.inOrg(orgId, (tx) =>
+        recordEvent(tx, origin, { orgId, type: 'api_key.rejected', outcome: 'denied', details: { reason } }),
+      );
+    },
+  });
+  bindOperations(http, {
+    handlers,
+    authenticate,
+    credentials,
+    denials: createDenialRecorder(db, rootOrgId),
+    confirmHeader: `x-${config.brand}-confirm`,
+  });
+  return {
+    http,
+    db,
+    close: async () => {
+      await http.close();
+      await credentials.flushUses();
+      await db.close();
+    },
+  };
+}

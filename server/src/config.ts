@@ -1,0 +1,99 @@
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
+import { Secret } from './kernel/secret.ts';
+
+export interface Config {
+  readonly environment: string;
+  readonly host: string;
+  readonly port: number;
+  /** Origin under which people and clients reach the service. */
+  readonly publicUrl: string;
+  readonly dataDir: string;
+  /** Null: the embedded PostgreSQL in the data directory. */
+  readonly databaseUrl: string | null;
+  readonly databaseConnections: number;
+  readonly brand: string;
+  /** Null: the built-in identity provider. */
+  readonly identityUrl: string | null;
+  /** Whether a signed-in stranger of an external identity provider gets a personal organization. */
+  readonly selfSignup: boolean;
+  /** Null: the key file in the data directory. */
+  readonly pepper: Secret | null;
+  readonly adminEmail: string;
+  readonly demo: boolean;
+  readonly logLevel: string;
+  readonly trustProxy: boolean;
+  readonly metricsPort: number | null;
+  readonly metricsToken: Secret | null;
+  readonly nodeName: string;
+}
+
+export class ConfigError extends Error {}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** The only reader of the environment. All faults are listed at once. */
+export function readConfig(env: Env = process.env): Config {
+  const faults: string[] = [];
+  const port = integer(env, 'PORT', 8080, faults);
+  const config: Config = {
+    environment: env.LINTEL_ENVIRONMENT ?? 'production',
+    host: env.HOST ?? '0.0.0.0',
+    port,
+    publicUrl: origin(env, 'PUBLIC_URL', `http://localhost:${port}`, faults),
+    dataDir: resolve(env.LINTEL_DATA_DIR ?? 'data'),
+    databaseUrl: env.DATABASE_URL ?? null,
+    databaseConnections: integer(env, 'DATABASE_CONNECTIONS', 20, faults),
+    brand: brand(env, faults),
+    identityUrl: env.IDENTITY_URL === undefined ? null : address(env, 'IDENTITY_URL', faults),
+    selfSignup: flag(env, 'LINTEL_SELF_SIGNUP', false, faults),
+    pepper: env.LINTEL_PEPPER === undefined ? null : new Secret(env.LINTEL_PEPPER),
+    adminEmail: env.LINTEL_ADMIN_EMAIL ?? 'admin@lintel.local',
+    demo: flag(env, 'LINTEL_DEMO', true, faults),
+    logLevel: env.LOG_LEVEL ?? 'warn',
+    trustProxy: flag(env, 'TRUST_PROXY', false, faults),
+    metricsPort: env.METRICS_PORT === undefined ? null : integer(env, 'METRICS_PORT', 0, faults),
+    metricsToken: env.METRICS_TOKEN === undefined ? null : new Secret(env.METRICS_TOKEN),
+    nodeName: env.LINTEL_NODE ?? hostname(),
+  };
+  if (faults.length > 0) throw new ConfigError(`the configuration is not valid:\n  ${faults.join('\n  ')}`);
+  return config;
+}
+
+function integer(env: Env, name: string, fallback: number, faults: string[]): number {
+  const text = env[name];
+  if (text === undefined) return fallback;
+  const value = Number(text);
+  if (Number.isInteger(value) && value >= 0 && value <= 65_535) return value;
+  faults.push(`${name} must be a whole number from 0 to 65535`);
+  return fallback;
+}
+
+function flag(env: Env, name: string, fallback: boolean, faults: string[]): boolean {
+  const text = env[name];
+  if (text === undefined) return fallback;
+  if (text === 'true' || text === '1') return true;
+  if (text !== 'false' && text !== '0') faults.push(`${name} must be true or false`);
+  return false;
+}
+
+function address(env: Env, name: string, faults: string[]): string {
+  const text = env[name] ?? '';
+  if (URL.canParse(text) && /^https?:/.test(text)) return text.replace(/\/+$/, '');
+  faults.push(`${name} must be an http or https address`);
+  return text;
+}
+
+function origin(env: Env, name: string, fallback: string, faults: string[]): string {
+  if (env[name] === undefined) return fallback;
+  const url = address(env, name, faults);
+  if (URL.canParse(url) && new URL(url).origin !== url)
+    faults.push(`${name} must be a bare origin without a path`);
+  return url;
+}
+
+function brand(env: Env, faults: string[]): string {
+  const text = env.LINTEL_BRAND ?? 'service';
+  if (!/^[a-z][a-z0-9]{1,30}$/.test(text)) faults.push('LINTEL_BRAND must be lower-case letters and digits');
+  return text;
+}

@@ -1,0 +1,145 @@
+import pg from 'pg';
+import { AppError } from '../kernel/app-error.ts';
+import { isUlid } from '../kernel/ulid.ts';
+import { preparedName, type SqlQuery } from './sql.ts';
+
+export interface Queryable {
+  query<Row>(query: SqlQuery): Promise<Row[]>;
+  /** Null when absent. */
+  maybeOne<Row>(query: SqlQuery): Promise<Row | null>;
+  one<Row>(query: SqlQuery): Promise<Row>;
+  /** How many rows were touched. */
+  execute(query: SqlQuery): Promise<number>;
+}
+
+/** A transaction. Stores take it first, so that no statement runs outside one by accident. */
+export interface Tx extends Queryable {
+  readonly transaction: true;
+}
+
+export interface Database {
+  /** A transaction that sees one organization, or the listed ones: row-level security hides the rest. */
+  inOrg<T>(orgIds: string | readonly string[], work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** A transaction of the service itself, across organizations. Callers are a closed list, by test. */
+  asService<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** One statement in its own transaction, for database functions that set their scope themselves. */
+  readonly direct: Queryable;
+  close(): Promise<void>;
+}
+
+export interface DatabaseOptions {
+  readonly url: string;
+  readonly maxConnections: number;
+  readonly onError: (error: Error) => void;
+}
+
+// Numbers come back as numbers: no bigint column of ours passes 2^53.
+const parsers = new Map<number, (text: string) => unknown>([[20, Number]]);
+const types = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    parsers.get(oid) ?? pg.types.getTypeParser(oid, format as 'text'),
+};
+
+export function createDatabase(options: DatabaseOptions): Database {
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    max: options.maxConnections,
+    // The role owns nothing, so that forced row-level security holds for every statement of the service.
+    options: '-c role=lintel_app -c idle_in_transaction_session_timeout=10000 -c statement_timeout=30000',
+    connectionTimeoutMillis: 2_000,
+    types,
+  });
+  pool.on('error', options.onError);
+
+  async function transaction<T>(scope: string, work: (tx: Tx) => Promise<T>): Promise<T> {
+    const client = await pool.connect().catch(rethrow);
+    try {
+      // The scope is '*' or checked ULIDs, so it can stand in the text and save a round trip.
+      await client.query(`begin; set local lintel.org = '${scope}'`);
+      const result = await work({ ...queryable(client), transaction: true });
+      await client.query('commit');
+      client.release();
+      return result;
+    } catch (error) {
+      await rollback(client);
+      throw translate(error);
+    }
+  }
+
+  return {
+    inOrg: (orgIds, work) => transaction(scopeOf(orgIds), work),
+    asService: (work) => transaction('*', work),
+    direct: queryable(pool),
+    close: () => pool.end(),
+  };
+}
+
+function scopeOf(orgIds: string | readonly string[]): string {
+  const ids = typeof orgIds === 'string' ? [orgIds] : orgIds;
+  if (!ids.every(isUlid)) throw new Error('a transaction needs organization ids');
+  return ids.join(',');
+}
+
+async function rollback(client: pg.PoolClient): Promise<void> {
+  try {
+    await client.query('rollback');
+    client.release();
+  } catch (error) {
+    // The connection is in an unknown state; it must not go back to the pool.
+    client.release(error instanceof Error ? error : true);
+  }
+}
+
+function queryable(client: pg.Pool | pg.PoolClient): Queryable {
+  const run = async (query: SqlQuery) => {
+    try {
+      return await client.query({
+        name: preparedName(query.text),
+        text: query.text,
+        values: [...query.values],
+      });
+    } catch (error) {
+      throw translate(error);
+    }
+  };
+  const maybeOne = async <Row>(query: SqlQuery) => ((await run(query)).rows[0] as Row | undefined) ?? null;
+  return {
+    query: async <Row>(query: SqlQuery) => (await run(query)).rows as Row[],
+    maybeOne,
+    one: async <Row>(query: SqlQuery) => {
+      const row = await maybeOne<Row>(query);
+      if (row === null) throw new Error('a row was expected');
+      return row;
+    },
+    execute: async (query) => (await run(query)).rowCount ?? 0,
+  };
+}
+
+function rethrow(error: unknown): never {
+  throw translate(error);
+}
+
+const connectionFaults = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EHOSTUNREACH',
+]);
+
+/** A database that can not be reached is no fault of the request: 503, and nothing was decided. */
+function translate(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof AppError) return error;
+  const code = 'code' in error ? String(error.code) : '';
+  const gone =
+    connectionFaults.has(code) ||
+    /^(08|57P0|53)/.test(code) ||
+    /timeout|Connection terminated/i.test(error.message);
+  return gone ? new AppError('unavailable', 'the database can not be reached', { cause: error }) : error;
+}
+
+export function isUniqueViolation(error: unknown, constraint?: string): boolean {
+  if (!(error instanceof pg.DatabaseError) || error.code !== '23505') return false;
+  return constraint === undefined || error.constraint === constraint;
+}

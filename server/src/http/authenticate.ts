@@ -1,0 +1,88 @@
+import type { AuthKind } from '@lintel/contract/operation';
+import type { FastifyRequest } from 'fastify';
+import type { Credentials } from '../auth/credentials.ts';
+import { AppError } from '../kernel/app-error.ts';
+import type { IdentitySession, Principal } from '../kernel/call.ts';
+import { requireSameOrigin } from './csrf.ts';
+
+/** Who is at the identity provider with this request; null without a session. */
+export interface SessionReader {
+  read(request: { cookie: string | null; sessionToken: string | null }): Promise<IdentitySession | null>;
+}
+
+export interface Authenticated {
+  readonly principal: Principal | null;
+  readonly session: IdentitySession | null;
+  /** Cookies make the browser a confused deputy; tokens do not. */
+  readonly byCookie: boolean;
+}
+
+export interface AuthenticateDeps {
+  readonly credentials: Credentials;
+  readonly sessions: SessionReader;
+  readonly publicOrigin: string;
+  readonly onRejectedKey: (request: FastifyRequest, principal: Principal, reason: string) => Promise<void>;
+}
+
+const nobody: Authenticated = { principal: null, session: null, byCookie: false };
+
+export function createAuthenticate(deps: AuthenticateDeps) {
+  async function byToken(request: FastifyRequest, token: string): Promise<Authenticated> {
+    const verdict = await deps.credentials.verifyToken(token);
+    if (verdict.kind === 'good') return { ...nobody, principal: verdict.principal };
+    if (verdict.kind === 'rejected') await deps.onRejectedKey(request, verdict.principal, verdict.reason);
+    throw unauthorized();
+  }
+
+  async function bySession(request: FastifyRequest, sessionToken: string | null): Promise<Authenticated> {
+    const cookie = request.headers.cookie ?? null;
+    if (cookie === null && sessionToken === null) return nobody;
+    const session = await deps.sessions.read({ cookie: sessionToken === null ? cookie : null, sessionToken });
+    if (session === null) return nobody;
+    const byCookie = sessionToken === null;
+    if (byCookie) requireSameOrigin(request, deps.publicOrigin);
+    return { principal: await deps.credentials.userOf(session), session, byCookie };
+  }
+
+  return async function authenticate(request: FastifyRequest, kind: AuthKind): Promise<Authenticated> {
+    if (kind === 'public') return nobody;
+    const presented = presentedToken(request);
+    if (presented.kind === 'key' && kind !== 'session') return byToken(request, presented.token);
+    const found = await bySession(request, presented.kind === 'session' ? presented.token : null);
+    if (kind === 'session' && found.session === null) throw unauthorized();
+    if (kind === 'principal' && found.principal === null) throw unauthorized();
+    return found;
+  };
+}
+
+export type Authenticate = ReturnType<typeof createAuthenticate>;
+
+function unauthorized(): AppError {
+  return new AppError('unauthorized', 'a valid credential is required');
+}
+
+type Presented =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'key'; readonly token: string }
+  | { readonly kind: 'session'; readonly token: string };
+
+function presentedToken(request: FastifyRequest): Presented {
+  const { authorization } = request.headers;
+  const bearer = authorization === undefined ? undefined : bearerValue(authorization);
+  const apiKey = single(request.headers['x-api-key']);
+  if (bearer !== undefined && apiKey !== undefined && bearer.trim() !== apiKey.trim()) throw unauthorized();
+  const token = bearer ?? apiKey;
+  if (token !== undefined) return { kind: token.startsWith('ory_st_') ? 'session' : 'key', token };
+  const sessionToken = single(request.headers['x-session-token']);
+  return sessionToken === undefined ? { kind: 'none' } : { kind: 'session', token: sessionToken };
+}
+
+function bearerValue(authorization: string): string {
+  const match = /^bearer +(.+)$/i.exec(authorization.trim());
+  if (match?.[1] === undefined) throw unauthorized();
+  return match[1];
+}
+
+function single(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header;
+}

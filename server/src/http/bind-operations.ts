@@ -1,0 +1,165 @@
+import { type OperationSpec, successStatus } from '@lintel/contract/operation';
+import { apiBasePath, type OperationId, operations } from '@lintel/contract/operations';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { originOf } from '../audit/audit.store.ts';
+import type { Credentials } from '../auth/credentials.ts';
+import { AppError, type FieldProblem } from '../kernel/app-error.ts';
+import type { Call, OrgScope, Principal } from '../kernel/call.ts';
+import type { Handlers } from '../kernel/handler.ts';
+import { isUlid } from '../kernel/ulid.ts';
+import type { Authenticate, Authenticated } from './authenticate.ts';
+import { authorize } from './authorize.ts';
+import { type DenialRecorder, isDenial } from './denials.ts';
+import { toAppError } from './error-body.ts';
+import { resolveOrg } from './resolve-org.ts';
+import { type Check, compileBody, compileQuery } from './validation.ts';
+
+export interface BindDeps {
+  readonly handlers: Handlers;
+  readonly authenticate: Authenticate;
+  readonly credentials: Credentials;
+  readonly denials: DenialRecorder;
+  readonly confirmHeader: string;
+}
+
+/** What every handler is called with; the types of one operation are checked where its handler is written. */
+type AnyHandler = (input: {
+  params: unknown;
+  query: unknown;
+  body: unknown;
+  call: Call;
+  headers: { append(name: string, value: string): void };
+  org: OrgScope | null;
+  principal: Principal | null;
+}) => Promise<unknown>;
+
+export function bindOperations(app: FastifyInstance, deps: BindDeps): void {
+  for (const operation of operations) bindOperation(app, deps, operation);
+}
+
+function bindOperation(app: FastifyInstance, deps: BindDeps, operation: OperationSpec): void {
+  const handler = deps.handlers[operation.id as OperationId] as unknown as AnyHandler | undefined;
+  if (handler === undefined) return;
+  const validate = compileChecks(operation);
+  const status = successStatus(operation);
+  app.route({
+    method: operation.method,
+    url: `${apiBasePath}${operation.path.replace(/\{(\w+)\}/g, ':$1')}`,
+    schema: { response: responseSchemas(operation) },
+    config: { operation },
+    async handler(request, reply) {
+      const { call, org } = await admit(deps, operation, validate, request);
+      const result = await withDenials(deps, operation, request, call, org?.id ?? null, () =>
+        handler({
+          params: request.params,
+          query: request.query,
+          body: request.body,
+          call,
+          headers: { append: (name, value) => appendHeader(reply, name, value) },
+          org,
+          principal: call.principal,
+        }),
+      );
+      return result === undefined ? reply.code(204).send() : reply.code(status).send(result);
+    },
+  });
+}
+
+/** authenticate → organization → role → validate. A stranger learns nothing of what a valid request looks like. */
+async function admit(deps: BindDeps, operation: OperationSpec, validate: Validate, request: FastifyRequest) {
+  const anonymous = callOf(deps, request, { principal: null, session: null, byCookie: false });
+  const who = await withDenials(deps, operation, request, anonymous, null, () =>
+    deps.authenticate(request, operation.auth),
+  );
+  const call = callOf(deps, request, who);
+  const org = await withDenials(deps, operation, request, call, null, async () => {
+    const found = await resolveOrg(deps.credentials, operation, request, call.principal);
+    authorize(operation, call.principal, found);
+    return found;
+  });
+  validate(request);
+  return { call, org };
+}
+
+async function withDenials<T>(
+  deps: BindDeps,
+  operation: OperationSpec,
+  request: FastifyRequest,
+  call: Call,
+  orgId: string | null,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const refusal = toAppError(error);
+    if (isDenial(refusal)) {
+      const target = orgId ?? (await deniedOrgId(deps, operation, request, call));
+      await deps.denials.record(operation, originOf(call), target, refusal);
+    }
+    throw error;
+  }
+}
+
+/** The organization that was asked for, if it exists: its administrators should know who tried. */
+async function deniedOrgId(deps: BindDeps, operation: OperationSpec, request: FastifyRequest, call: Call) {
+  const params = request.params as Record<string, string>;
+  const header = request.headers['x-org'];
+  const named = operation.org === 'path' ? params[operation.orgParam ?? 'org_id'] : header;
+  const own = call.principal !== null && call.principal.kind !== 'user' ? call.principal.org.id : null;
+  if (typeof named !== 'string' || !isUlid(named)) return own ?? call.principal?.grants[0]?.orgId ?? null;
+  return (await deps.credentials.orgScope(named))?.id ?? own;
+}
+
+function callOf(deps: BindDeps, request: FastifyRequest, who: Authenticated): Call {
+  return {
+    correlationId: request.id,
+    source: who.byCookie ? 'dashboard' : 'api',
+    principal: who.principal,
+    session: who.session,
+    ip: request.ip,
+    userAgent: request.headers['user-agent'] ?? null,
+    idempotencyKey: headerText(request, 'idempotency-key'),
+    confirmation: headerText(request, deps.confirmHeader),
+  };
+}
+
+function headerText(request: FastifyRequest, name: string): string | null {
+  const header = request.headers[name];
+  return typeof header === 'string' ? header : null;
+}
+
+type Validate = (request: FastifyRequest) => void;
+
+function compileChecks(operation: OperationSpec): Validate {
+  const body = operation.body === undefined ? null : compileBody(operation.body);
+  const query = operation.query === undefined ? null : compileQuery(operation.query);
+  return (request) => {
+    if (query !== null) refuse(query, request.query, 'query');
+    if (body !== null && request.body === undefined) {
+      throw new AppError('validation_error', 'a JSON body is required', {
+        details: [{ path: '/', message: 'is required' }],
+      });
+    }
+    if (body !== null) refuse(body, request.body, 'body');
+  };
+}
+
+function refuse(check: Check, value: unknown, part: string): void {
+  const problems: FieldProblem[] = check(value);
+  const [first] = problems;
+  if (first !== undefined) {
+    throw new AppError('validation_error', `${part} ${first.path} ${first.message}`, { details: problems });
+  }
+}
+
+function responseSchemas(operation: OperationSpec): Record<string, unknown> {
+  const entries = Object.entries(operation.responses).filter(([, schema]) => schema !== null);
+  return Object.fromEntries(entries);
+}
+
+function appendHeader(reply: FastifyReply, name: string, value: string): void {
+  const present = reply.getHeader(name);
+  const values = present === undefined ? [] : Array.isArray(present) ? present : [String(present)];
+  reply.header(name, [...values, value]);
+}

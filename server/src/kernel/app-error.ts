@@ -1,0 +1,47 @@
+import { type ErrorCode, statusOf } from '@lintel/contract/errors';
+
+export interface FieldProblem {
+  readonly path: string;
+  readonly message: string;
+}
+
+export interface AppErrorOptions {
+  readonly details?: readonly FieldProblem[];
+  readonly cause?: unknown;
+  readonly retryAfterSeconds?: number;
+  readonly previewToken?: string;
+  /** The thrower wrote the audit event of this refusal itself, so that the edge does not write a second one. */
+  readonly audited?: boolean;
+}
+
+/** What a caller is told. The status comes from the code table, never from the thrower. */
+export class AppError extends Error {
+  readonly code: ErrorCode;
+  readonly details: readonly FieldProblem[] | undefined;
+  readonly retryAfterSeconds: number | undefined;
+  readonly previewToken: string | undefined;
+  readonly audited: boolean;
+
+  constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'AppError';
+    this.code = code;
+    this.details = options.details;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+    this.previewToken = options.previewToken;
+    this.audited = options.audited ?? false;
+  }
+
+  get status(): number {
+    return statusOf(this.code);
+  }
+}
+
+/** One wording for absent, deleted and foreign records, so that the answer tells nothing about other organizations. */
+export function notFound(): AppError {
+  return new AppError('not_found', 'not found');
+}
+
+export function invalid(path: string, message: string): AppError {
+  return new AppError('validation_error', `${path}: ${message}`, { details: [{ path, message }] });
+}

@@ -1,0 +1,114 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ApiError } from '@lintel/contract/common';
+import { inject } from 'vitest';
+import { type App, compose } from '../../src/compose.ts';
+import { readConfig } from '../../src/config.ts';
+import { type Clock, systemClock } from '../../src/kernel/clock.ts';
+import { createLogger } from '../../src/kernel/logger.ts';
+import { createTestDatabase, type TestDatabase } from './test-database.ts';
+import { createWorld, rootOrgId, testPepper, testPublicUrl, type World } from './test-world.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Record<string, unknown>;
+  /** The parsed body; undefined when there is none. */
+  readonly body: Record<string, unknown> & Partial<ApiError>;
+  readonly text: string;
+}
+
+export interface RequestOptions {
+  readonly token?: string;
+  readonly org?: string;
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+}
+
+export interface TestApp {
+  readonly app: App;
+  readonly db: TestDatabase;
+  readonly world: World;
+  readonly dataDir: string;
+  /** path is relative to /api/v1 */
+  request(
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+    path: string,
+    options?: RequestOptions,
+  ): Promise<Answer>;
+  /** A second node on the same database. */
+  secondNode(): Promise<TestApp>;
+  close(): Promise<void>;
+}
+
+export interface TestAppOptions {
+  readonly env?: Record<string, string>;
+  readonly clock?: Clock;
+}
+
+/** The real application on a database of its own. */
+export async function startTestApp(options: TestAppOptions = {}): Promise<TestApp> {
+  const db = await createTestDatabase(inject('ownerUrl'));
+  return startNode(db, options, true);
+}
+
+async function startNode(db: TestDatabase, options: TestAppOptions, ownsDatabase: boolean): Promise<TestApp> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'lintel-app-'));
+  const config = readConfig({
+    PUBLIC_URL: testPublicUrl,
+    LINTEL_DATA_DIR: dataDir,
+    DATABASE_CONNECTIONS: '10',
+    LOG_LEVEL: 'silent',
+    ...options.env,
+  });
+  const app = compose({
+    config,
+    databaseUrl: db.url,
+    pepper: testPepper,
+    rootOrgId,
+    clock: options.clock ?? systemClock,
+    logger: createLogger({ level: config.logLevel }),
+  });
+  await app.http.ready();
+  const node: TestApp = {
+    app,
+    db,
+    dataDir,
+    world: createWorld(db),
+    request: (method, path, request = {}) => send(app, method, path, request),
+    secondNode: () => startNode(db, options, false),
+    close: async () => {
+      await app.close();
+      await rm(dataDir, { recursive: true, force: true });
+      if (ownsDatabase) await db.drop();
+    },
+  };
+  return node;
+}
+
+async function send(
+  app: App,
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+  path: string,
+  options: RequestOptions,
+): Promise<Answer> {
+  const response = await app.http.inject({
+    method,
+    url: `/api/v1${path}`,
+    headers: {
+      ...(options.token ? { authorization: `Bearer ${options.token}` } : {}),
+      ...(options.org ? { 'x-org': options.org } : {}),
+      ...(options.body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...options.headers,
+    },
+    ...(options.body === undefined ? {} : { payload: JSON.stringify(options.body) }),
+  });
+  const text = response.body;
+  const isJson = String(response.headers['content-type'] ?? '').includes('application/json');
+  return {
+    status: response.statusCode,
+    headers: response.headers,
+    text,
+    body: isJson && text !== '' ? JSON.parse(text) : undefined,
+  };
+}
