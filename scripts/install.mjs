@@ -21,7 +21,7 @@ export function ensureInstalled({ quiet = false } = {}) {
   process.stderr.write('Installing dependencies (npm install)…\n');
   // Not `npm ci`: the lock lists the binaries of some platforms only, which `npm ci` takes for damage.
   // With the development tools even under NODE_ENV=production, so that one stamp means one content.
-  const flags = ['install', '--no-audit', '--no-fund', '--include=dev'];
+  const flags = ['install', '--no-audit', '--no-fund', '--include=dev', '--loglevel=error'];
   // npm passes its own path on to its scripts; that npm is the one the user chose.
   const npm = process.env.npm_execpath;
   const [command, args] = npm?.endsWith('.js') ? [process.execPath, [npm, ...flags]] : ['npm', flags];

@@ -28,9 +28,10 @@ function start(node) {
   child.once('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
 }
 
-// One request to stop may arrive here twice (Ctrl-C: from the terminal and again from npm): it is passed on once. The
-// server stays in our process group, so that whoever kills the group gets all of it; hence Ctrl-C reaches the server
-// directly too, and main.ts takes the signals that follow the first one closely for the same request.
+// npm signals only the shell it made, which would die and leave us behind: hence `exec` in the start script, which puts
+// this process in the shell's place. One request to stop may still arrive here twice (Ctrl-C: from the terminal and
+// again from npm); it is passed on once. The server stays in our process group, so that killing the group gets all of
+// it; so Ctrl-C reaches it directly too, and main.ts must take a signal that closely follows the first for the same request.
 function forwardSignals(child) {
   const lastSent = new Map();
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) {
