@@ -38,10 +38,10 @@ export function exampleOf(schema: JsonSchema, resolve: Resolve): unknown {
   if (plain.enum !== undefined) return plain.enum[0];
   if (plain.anyOf?.[0] !== undefined) return exampleOf(plain.anyOf[0], resolve);
   const type = Array.isArray(plain.type) ? plain.type[0] : plain.type;
-  return exampleOfType(type, plain, resolve);
+  return exampleOfType(type ?? 'any', plain, resolve);
 }
 
-function exampleOfType(type: string | undefined, schema: JsonSchema, resolve: Resolve): unknown {
+function exampleOfType(type: string, schema: JsonSchema, resolve: Resolve): unknown {
   switch (type) {
     case 'object':
       return exampleObject(schema, resolve);
