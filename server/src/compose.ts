@@ -11,6 +11,7 @@ import { createDenialRecorder } from './http/denials.ts';
 import { createHttpServer } from './http/server.ts';
 import { actorOf } from './kernel/call.ts';
 import type { Clock } from './kernel/clock.ts';
+import type { Handlers } from './kernel/handler.ts';
 import type { Logger } from './kernel/logger.ts';
 import type { Secret } from './kernel/secret.ts';
 
@@ -21,6 +22,9 @@ export interface ComposeOptions {
   readonly rootOrgId: string;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** For tests that look at the routes as they are bound, or put a faulty handler in place of a real one. */
+  readonly onHttp?: (http: FastifyInstance) => void;
+  readonly wrapHandlers?: (handlers: Handlers) => Handlers;
 }
 
 export interface App {
@@ -49,6 +53,7 @@ export function compose(options: ComposeOptions): App {
     trustProxy: config.trustProxy,
     bodyLimitBytes: 1_048_576,
   });
+  options.onHttp?.(http);
   const authenticate = createAuthenticate({
     credentials,
     sessions,
@@ -62,7 +67,7 @@ export function compose(options: ComposeOptions): App {
     },
   });
   bindOperations(http, {
-    handlers,
+    handlers: options.wrapHandlers?.(handlers) ?? handlers,
     authenticate,
     credentials,
     denials: createDenialRecorder(db, rootOrgId),
