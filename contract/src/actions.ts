@@ -121,6 +121,7 @@ export const actionOperations = [
       'approval_required',
       'confirmation_invalid',
       'confirmation_required',
+      'device_refused',
       'device_unreachable',
       'idempotency_key_conflict',
       'idempotency_key_in_flight',

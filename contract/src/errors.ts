@@ -49,6 +49,7 @@ export const errorTable = {
     meaning:
       'The command may have reached the device. It is never repeated automatically: look before you retry.',
   },
+  device_refused: { status: 409, meaning: 'The device answered no; nothing moved.' },
   state_unknown: { status: 409, meaning: 'A toggle needs a known state.' },
   integration_disabled: { status: 409, meaning: 'The integration is paused.' },
   invitation_gone: { status: 410, meaning: 'The invitation is expired, cancelled or used.' },
@@ -56,7 +57,11 @@ export const errorTable = {
   unsupported_media_type: { status: 415, meaning: 'Only application/json is read here.' },
   not_deleted: { status: 422, meaning: 'Only a deleted record can be restored.' },
   has_children: { status: 422, meaning: 'The record still has parts; remove them first.' },
-  org_cycle: { status: 422, meaning: 'An organization can not move below itself.' },
+  parent_deleted: { status: 422, meaning: 'What the record belongs to is deleted; restore that first.' },
+  org_cycle: {
+    status: 422,
+    meaning: 'An organization can not be below itself, nor deeper in the tree than 16 levels.',
+  },
   wrong_pin: { status: 422, meaning: 'The PIN does not fit the invitation.' },
   invitation_closed: { status: 422, meaning: 'The invitation was redeemed or cancelled already.' },
   rate_limited: { status: 429, meaning: 'Too many attempts; wait for Retry-After seconds.' },

@@ -2,8 +2,16 @@ import type { Credentials } from './auth/credentials.ts';
 import { formatToken, type TokenFormat } from './auth/token.rules.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
+import type { Engine } from './engine/engine.ts';
+import type { Providers } from './engine/providers.ts';
+import { actionRoutes } from './features/actions/actions.routes.ts';
+import { agentRoutes } from './features/agents/agents.routes.ts';
+import { createAgentsService } from './features/agents/agents.service.ts';
 import { apiKeyRoutes } from './features/api-keys/api-keys.routes.ts';
 import { createApiKeysService } from './features/api-keys/api-keys.service.ts';
+import { createOrgTreeService } from './features/orgs/org-tree.service.ts';
+import { orgRoutes } from './features/orgs/orgs.routes.ts';
+import { createOrgsService } from './features/orgs/orgs.service.ts';
 import type { Clock } from './kernel/clock.ts';
 import type { Handlers } from './kernel/handler.ts';
 import type { Secret } from './kernel/secret.ts';
@@ -17,11 +25,13 @@ export interface Parts {
   readonly rootOrgId: string;
   readonly credentials: Credentials;
   readonly tokenFormat: TokenFormat;
+  readonly engine: Engine;
+  readonly providers: Providers;
 }
 
 /** One handler for every operation of the contract. */
 export function composeHandlers(parts: Parts): Handlers {
-  const { db, clock, credentials, tokenFormat } = parts;
+  const { db, clock, credentials, tokenFormat, rootOrgId } = parts;
   const apiKeys = createApiKeysService({
     db,
     clock,
@@ -29,6 +39,9 @@ export function composeHandlers(parts: Parts): Handlers {
     formatToken: (secret) => formatToken(tokenFormat, secret),
   });
   return {
+    ...actionRoutes(parts.engine),
     ...apiKeyRoutes(apiKeys, tokenFormat.apiBase),
+    ...agentRoutes(createAgentsService({ db, clock, issueKey: apiKeys.issue })),
+    ...orgRoutes(createOrgsService({ db }), createOrgTreeService({ db, rootOrgId })),
   } as unknown as Handlers;
 }

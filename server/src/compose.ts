@@ -5,6 +5,8 @@ import type { TokenFormat } from './auth/token.rules.ts';
 import { composeHandlers } from './compose-handlers.ts';
 import type { Config } from './config.ts';
 import { createDatabase, type Database } from './db/database.ts';
+import { createEngine } from './engine/engine.ts';
+import { createProviders } from './engine/providers.ts';
 import { createAuthenticate, type SessionReader } from './http/authenticate.ts';
 import { bindOperations } from './http/bind-operations.ts';
 import { createDenialRecorder } from './http/denials.ts';
@@ -14,6 +16,7 @@ import type { Clock } from './kernel/clock.ts';
 import type { Handlers } from './kernel/handler.ts';
 import type { Logger } from './kernel/logger.ts';
 import type { Secret } from './kernel/secret.ts';
+import { providerDefinitions } from './providers/registry.ts';
 
 export interface ComposeOptions {
   readonly config: Config;
@@ -30,6 +33,8 @@ export interface ComposeOptions {
 export interface App {
   readonly http: FastifyInstance;
   readonly db: Database;
+  /** Recovers what a lost node left behind, then takes up the devices. Before it, nothing is served. */
+  start(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -44,8 +49,26 @@ export function compose(options: ComposeOptions): App {
     onError: (error) => logger.warn({ err: error }, 'an idle database connection broke'),
   });
   const credentials = createCredentials({ db, pepper, tokenFormat, clock });
+  const providers = createProviders({
+    db,
+    clock,
+    logger,
+    dataDir: config.dataDir,
+    definitions: providerDefinitions,
+  });
+  const engine = createEngine({ db, clock, logger, providers });
   const sessions: SessionReader = { read: async () => null };
-  const handlers = composeHandlers({ config, db, clock, pepper, rootOrgId, credentials, tokenFormat });
+  const handlers = composeHandlers({
+    config,
+    db,
+    clock,
+    pepper,
+    rootOrgId,
+    credentials,
+    tokenFormat,
+    engine,
+    providers,
+  });
 
   const http = createHttpServer({
     logger,
@@ -76,8 +99,10 @@ export function compose(options: ComposeOptions): App {
   return {
     http,
     db,
+    start: () => engine.start(),
     close: async () => {
       await http.close();
+      await engine.stop();
       await credentials.flushUses();
       await db.close();
     },

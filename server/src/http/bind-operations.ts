@@ -6,6 +6,7 @@ import type { Credentials } from '../auth/credentials.ts';
 import { AppError, type FieldProblem } from '../kernel/app-error.ts';
 import type { Call, OrgScope, Principal } from '../kernel/call.ts';
 import type { Handlers } from '../kernel/handler.ts';
+import { StaleDecision } from '../kernel/stale-decision.ts';
 import { isUlid } from '../kernel/ulid.ts';
 import type { Authenticate, Authenticated } from './authenticate.ts';
 import { authorize } from './authorize.ts';
@@ -42,27 +43,43 @@ function bindOperation(app: FastifyInstance, deps: BindDeps, operation: Operatio
   if (handler === undefined) return;
   const validate = compileChecks(operation);
   const status = successStatus(operation);
+  const serve = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { call, org } = await admit(deps, operation, validate, request);
+    const result = await withDenials(deps, operation, request, call, org?.id ?? null, () =>
+      handler({
+        params: request.params,
+        query: request.query,
+        body: request.body,
+        call,
+        headers: { append: (name, value) => appendHeader(reply, name, value) },
+        org,
+        principal: call.principal,
+      }),
+    );
+    return result === undefined ? reply.code(204).send() : reply.code(status).send(result);
+  };
   app.route({
     method: operation.method,
     url: `${apiBasePath}${operation.path.replace(/\{(\w+)\}/g, ':$1')}`,
     schema: { response: responseSchemas(operation) },
     config: { operation },
-    async handler(request, reply) {
-      const { call, org } = await admit(deps, operation, validate, request);
-      const result = await withDenials(deps, operation, request, call, org?.id ?? null, () =>
-        handler({
-          params: request.params,
-          query: request.query,
-          body: request.body,
-          call,
-          headers: { append: (name, value) => appendHeader(reply, name, value) },
-          org,
-          principal: call.principal,
-        }),
-      );
-      return result === undefined ? reply.code(204).send() : reply.code(status).send(result);
-    },
+    handler: (request, reply) => decideAfresh(() => serve(request, reply)),
   });
+}
+
+const maxDecisions = 5;
+
+/** When the organization changed between decision and commit, the request starts over: who is calling, too. */
+async function decideAfresh<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof StaleDecision)) throw error;
+      if (attempt === maxDecisions)
+        throw new AppError('unavailable', 'the organization is changing too fast', { cause: error });
+    }
+  }
 }
 
 /** authenticate → organization → role → validate. A stranger learns nothing of what a valid request looks like. */

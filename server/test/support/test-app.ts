@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ApiError } from '@lintel/contract/common';
 import { inject } from 'vitest';
-import { type App, compose } from '../../src/compose.ts';
+import { type App, type ComposeOptions, compose } from '../../src/compose.ts';
 import { readConfig } from '../../src/config.ts';
 import { type Clock, systemClock } from '../../src/kernel/clock.ts';
 import { createLogger } from '../../src/kernel/logger.ts';
+import { createResponseCheck, type ResponseCheck } from './response-check.ts';
 import { createTestDatabase, type TestDatabase } from './test-database.ts';
 import { createWorld, rootOrgId, testPepper, testPublicUrl, type World } from './test-world.ts';
 
@@ -30,6 +31,8 @@ export interface TestApp {
   readonly db: TestDatabase;
   readonly world: World;
   readonly dataDir: string;
+  /** What was answered against the contract. A request and the end of the app fail when there is something. */
+  readonly responses: ResponseCheck;
   /** path is relative to /api/v1 */
   request(
     method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
@@ -44,6 +47,8 @@ export interface TestApp {
 export interface TestAppOptions {
   readonly env?: Record<string, string>;
   readonly clock?: Clock;
+  readonly onHttp?: ComposeOptions['onHttp'];
+  readonly wrapHandlers?: ComposeOptions['wrapHandlers'];
 }
 
 /** The real application on a database of its own. */
@@ -61,6 +66,7 @@ async function startNode(db: TestDatabase, options: TestAppOptions, ownsDatabase
     LOG_LEVEL: 'silent',
     ...options.env,
   });
+  const responses = createResponseCheck();
   const app = compose({
     config,
     databaseUrl: db.url,
@@ -68,19 +74,31 @@ async function startNode(db: TestDatabase, options: TestAppOptions, ownsDatabase
     rootOrgId,
     clock: options.clock ?? systemClock,
     logger: createLogger({ level: config.logLevel }),
+    onHttp: (http) => {
+      responses.watch(http);
+      options.onHttp?.(http);
+    },
+    ...(options.wrapHandlers ? { wrapHandlers: options.wrapHandlers } : {}),
   });
+  await app.start();
   await app.http.ready();
   const node: TestApp = {
     app,
     db,
     dataDir,
     world: createWorld(db),
-    request: (method, path, request = {}) => send(app, method, path, request),
+    responses,
+    request: async (method, path, request = {}) => {
+      const answer = await send(app, method, path, request);
+      responses.assertClean();
+      return answer;
+    },
     secondNode: () => startNode(db, options, false),
     close: async () => {
       await app.close();
       await rm(dataDir, { recursive: true, force: true });
       if (ownsDatabase) await db.drop();
+      responses.assertClean();
     },
   };
   return node;

@@ -1,0 +1,106 @@
+-- T1: everything that must hold at the moment a command is allowed, in one round trip and one transaction. What can
+-- fail raises LN001 with the reason, so that every effect of this call is undone together: a refused interval burns
+-- no proof, a bad proof reserves no interval, and neither leaves an intent.
+create function open_intent(
+  p_org text, p_epoch bigint, p_credential_expires_at timestamptz,
+  p_id text, p_entity text, p_device text, p_integration text, p_action text,
+  p_principal_kind text, p_principal text, p_actor jsonb, p_source text, p_details jsonb,
+  p_correlation text, p_idempotency_key text, p_fingerprint bytea, p_confirmation bytea,
+  p_deadline_ms int, p_min_interval_ms int, p_counters text[], p_stripe int
+) returns table (
+  verdict text, existing_id text, existing_state text, existing_result jsonb, same_request boolean
+)
+language plpgsql as $$
+declare
+  current_epoch bigint;
+  counted text;
+  wait_ms int;
+begin
+  perform set_config('lintel.org', p_org, true);
+  select e.epoch into current_epoch from org_epochs e where e.org_id = p_org;
+  if current_epoch is distinct from p_epoch then
+    return query select 'stale', null::text, null::text, null::jsonb, null::boolean;
+    return;
+  end if;
+  if p_credential_expires_at <= now() then
+    return query select 'expired', null::text, null::text, null::jsonb, null::boolean;
+    return;
+  end if;
+
+  insert into intents (org_id, id, entity_id, device_id, integration_id, action_id, principal_kind, principal_id, actor,
+    source, details, correlation_id, idempotency_key, fingerprint, not_after)
+  values (p_org, p_id, p_entity, p_device, p_integration, p_action, p_principal_kind, p_principal, p_actor,
+    p_source, p_details, p_correlation, p_idempotency_key, p_fingerprint, now() + make_interval(secs => p_deadline_ms / 1000.0))
+  on conflict (org_id, principal_id, idempotency_key) where idempotency_key is not null do nothing;
+  if not found then
+    return query
+      select 'exists', i.id, i.state, i.result, i.fingerprint = p_fingerprint from intents i
+      where i.org_id = p_org and i.principal_id = p_principal and i.idempotency_key = p_idempotency_key;
+    return;
+  end if;
+
+  if p_confirmation is not null then
+    delete from confirmations c
+    where c.org_id = p_org and c.token_hash = p_confirmation and c.fingerprint = p_fingerprint and c.expires_at > now();
+    if not found then
+      raise exception 'confirmation_invalid' using errcode = 'LN001';
+    end if;
+  end if;
+
+  if p_min_interval_ms > 0 then
+    insert into dispatch_intervals as d (org_id, integration_id, last_dispatch_at) values (p_org, p_integration, now())
+    on conflict (org_id, integration_id) do update set last_dispatch_at = now()
+      where d.last_dispatch_at <= now() - make_interval(secs => p_min_interval_ms / 1000.0);
+    if not found then
+      select ceil(extract(epoch from (d.last_dispatch_at - now())) * 1000)::int + p_min_interval_ms into wait_ms
+      from dispatch_intervals d where d.org_id = p_org and d.integration_id = p_integration;
+      raise exception 'interval' using errcode = 'LN001', detail = greatest(wait_ms, 1)::text;
+    end if;
+  end if;
+
+  -- Counters last: their rows are shared, so they are held only for the commit. 'key period', in one order.
+  foreach counted in array p_counters loop
+    insert into usage_counters as u (org_id, key, period, stripe, count)
+    values (p_org, split_part(counted, ' ', 1), split_part(counted, ' ', 2), p_stripe, 1)
+    on conflict (org_id, key, period, stripe) do update set count = u.count + 1;
+  end loop;
+  return query select 'opened', null::text, null::text, null::jsonb, null::boolean;
+end $$;
+
+-- T2, for many intents at once. Only an intent that is still dispatching is finished, and only then is its event
+-- written: whoever comes second (a late answer after recovery, a repeated call after a lost acknowledgement) changes
+-- nothing and reads the state that stands.
+create function finish_intents(p_rows jsonb) returns table (org_id text, id text, state text)
+language plpgsql as $$
+begin
+  perform set_config('lintel.org', '*', true);
+  return query
+  with input as (
+    select * from jsonb_to_recordset(p_rows) as r (
+      org_id text, id text, state text, result jsonb, release_key boolean, event_id text, outcome text, details jsonb,
+      status text, status_source text)
+  ), done as (
+    update intents i set state = n.state, result = n.result, finished_at = clock_timestamp(),
+      idempotency_key = case when n.release_key then null else i.idempotency_key end
+    from input n where i.org_id = n.org_id and i.id = n.id and i.state = 'dispatching'
+    returning i.*, n.event_id, n.outcome, n.details as more, n.status, n.status_source
+  ), events as (
+    insert into audit_events (org_id, id, event_type, outcome, source, actor_kind, actor_user_id, actor_agent_id,
+      actor_api_key_id, actor_guest_id, resource_type, resource_id, correlation_id, details)
+    select d.org_id, d.event_id, 'entity.action', d.outcome, d.source, d.actor ->> 'kind', d.actor ->> 'userId',
+      d.actor ->> 'agentId', d.actor ->> 'apiKeyId', d.actor ->> 'guestId', 'entity', d.entity_id, d.correlation_id,
+      d.details || d.more || jsonb_build_object('attempt_id', d.id)
+    from done d
+  ), states as (
+    insert into entity_states as s (org_id, entity_id, status, source, observed_at)
+    select distinct on (d.org_id, d.entity_id) d.org_id, d.entity_id, d.status, d.status_source, clock_timestamp()
+    from done d join entities e on e.org_id = d.org_id and e.id = d.entity_id
+    where d.status is not null order by d.org_id, d.entity_id, d.id desc
+    on conflict on constraint entity_states_pkey do update
+      set status = excluded.status, source = excluded.source, observed_at = excluded.observed_at
+      where s.observed_at <= excluded.observed_at
+  )
+  select n.org_id, n.id, coalesce(d.state, i.state) from input n
+    left join done d on d.org_id = n.org_id and d.id = n.id
+    left join intents i on i.org_id = n.org_id and i.id = n.id;
+end $$;

@@ -1,0 +1,48 @@
+import { createKeyedMutex } from '../kernel/async-queue.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/logger.ts';
+import type { Command, Delivery, Provider, Verb } from '../providers/provider.ts';
+
+export interface Dispatch {
+  /** Sends once, one command at a time per device, never after the deadline. It does not throw. */
+  send(provider: Provider, verb: Verb, command: Omit<Command, 'signal'>): Promise<Delivery>;
+}
+
+export function createDispatch({ clock, logger }: { clock: Clock; logger: Logger }): Dispatch {
+  const perDevice = createKeyedMutex();
+  return {
+    send: (provider, verb, command) =>
+      perDevice.run(command.deviceId, async () => {
+        const remaining = command.deadlineMs - clock.monotonicMs();
+        if (remaining <= 0) return { kind: 'not_sent', reason: 'the device was busy until the deadline' };
+        const action = provider.actions[verb];
+        if (action === undefined)
+          return { kind: 'not_sent', reason: 'the provider does not offer this action' };
+        return withDeadline(remaining, logger, (signal) => action({ ...command, signal }));
+      }),
+  };
+}
+
+/** A provider that does not answer in time, or fails in a way it did not foresee, may have sent: unknown. */
+async function withDeadline(
+  ms: number,
+  logger: Logger,
+  work: (signal: AbortSignal) => Promise<Delivery>,
+): Promise<Delivery> {
+  const controller = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<Delivery>((resolve) => {
+    timer = setTimeout(() => {
+      controller.abort();
+      resolve({ kind: 'unknown', reason: 'the device did not answer in time' });
+    }, ms);
+  });
+  try {
+    return await Promise.race([work(controller.signal), late]);
+  } catch (error) {
+    logger.error({ err: error }, 'a provider threw instead of answering');
+    return { kind: 'unknown', reason: 'the provider failed' };
+  } finally {
+    clearTimeout(timer);
+  }
+}

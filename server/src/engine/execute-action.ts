@@ -1,0 +1,200 @@
+import { randomInt } from 'node:crypto';
+import type { ActionResult } from '@lintel/contract/actions';
+import { originOf, recordEvent } from '../audit/audit.store.ts';
+import { AppError, invalid } from '../kernel/app-error.ts';
+import {
+  actorOf,
+  type Call,
+  type OrgScope,
+  type Principal,
+  principalId,
+  principalOf,
+} from '../kernel/call.ts';
+import { StaleDecision } from '../kernel/stale-decision.ts';
+import { pickText } from '../kernel/text.ts';
+import { ulid } from '../kernel/ulid.ts';
+import { confirmationHash, issueConfirmation } from './confirmations.ts';
+import { countersOf } from './counters.rules.ts';
+import type { EngineDeps } from './engine.ts';
+import { findStoredIntent, type NewIntent, type OpenVerdict, openIntent } from './intents.store.ts';
+import { outcomeOf, replay } from './outcome.rules.ts';
+import { type ActionRequest, type PreparedAction, prepareAction } from './prepare-action.ts';
+
+/** A command is sent within this time or never. */
+const deadlineMs = 5_000;
+const counterStripes = 16;
+
+/** The one way to hardware: decide → T1 → command → T2. See ARCHITECTURE.md, "The way of an open". */
+export async function executeAction(
+  deps: EngineDeps,
+  call: Call,
+  org: OrgScope,
+  request: ActionRequest,
+): Promise<ActionResult> {
+  const action = await prepareAction(deps, org, principalOf(call), request);
+  const key = idempotencyKeyOf(call, action.principal);
+  const earlier = await requirePermission(deps, call, action, key);
+  if (earlier !== null) return earlier;
+  const startedMs = deps.clock.monotonicMs();
+  const intent = intentOf(deps, call, action, key);
+  const verdict = await openIntent(deps.db.direct, intent);
+  const stored = settleVerdict(verdict);
+  if (stored !== null) return stored;
+  return dispatchAndFinish(deps, call, action, intent, startedMs);
+}
+
+function idempotencyKeyOf(call: Call, principal: Principal): string | null {
+  const key = call.idempotencyKey;
+  if (key !== null && !/^[\x21-\x7e]{1,255}$/.test(key)) {
+    throw invalid('/headers/Idempotency-Key', 'must be 1 to 255 printable characters without spaces');
+  }
+  if (key === null && principal.kind === 'agent') {
+    throw new AppError('idempotency_key_required', 'an agent must send Idempotency-Key');
+  }
+  return key;
+}
+
+/** Null when the action may go on. A stored result wins over a refusal of now; a denial is in the audit log. */
+async function requirePermission(
+  deps: EngineDeps,
+  call: Call,
+  action: PreparedAction,
+  key: string | null,
+): Promise<ActionResult | null> {
+  const { decision, target, verb, principal, org, fingerprint } = action;
+  const refused = decision.effect === 'deny' || decision.effect === 'approve';
+  const unconfirmed = decision.effect === 'confirm' && call.confirmation === null;
+  const unknownState =
+    verb === 'toggle' && (principal.kind === 'agent' || !action.running.provider.actions.toggle);
+  if (!refused && !unconfirmed && !unknownState && target.enabled) return null;
+
+  const stored =
+    key === null
+      ? null
+      : await deps.db.inOrg(org.id, (tx) =>
+          findStoredIntent(tx, org.id, principalId(principal), key, fingerprint),
+        );
+  if (stored !== null) return replay(stored);
+  if (refused) throw await deny(deps, call, action);
+  if (!target.enabled) throw new AppError('integration_disabled', 'the integration is paused');
+  if (unknownState) throw new AppError('state_unknown', 'the state is unknown, so a toggle could do either');
+  const { token } = await issueConfirmation(deps, action);
+  throw new AppError('confirmation_required', 'send the preview token back to confirm', {
+    previewToken: token,
+  });
+}
+
+async function deny(deps: EngineDeps, call: Call, action: PreparedAction): Promise<AppError> {
+  const { org, target, decision } = action;
+  const [reason] = decision.reasons.filter((candidate) => candidate.effect === decision.effect);
+  const code = decision.effect === 'approve' ? 'approval_required' : 'policy_denied';
+  const message = reason?.message ?? 'denied';
+  const policy = { policy_id: reason?.policyId ?? null, policy_type: reason?.policyType ?? null };
+  await deps.db.inOrg(org.id, (tx) =>
+    recordEvent(tx, originOf(call), {
+      orgId: org.id,
+      type: 'entity.action',
+      outcome: 'denied',
+      resource: { type: 'entity', id: target.entityId },
+      details: { ...actionDetails(action), code, message, ...policy },
+    }),
+  );
+  return new AppError(code, `${message} (${policy.policy_type} ${policy.policy_id})`, { audited: true });
+}
+
+function intentOf(deps: EngineDeps, call: Call, action: PreparedAction, key: string | null): NewIntent {
+  const { org, principal, target, verb } = action;
+  return {
+    orgId: org.id,
+    epoch: org.epoch,
+    credentialExpiresAt: principal.kind === 'user' ? null : principal.expiresAt,
+    id: ulid(),
+    entityId: target.entityId,
+    deviceId: target.deviceId,
+    integrationId: target.integrationId,
+    actionId: action.actionId,
+    principalKind: principal.kind,
+    principalId: principalId(principal),
+    actor: actorOf(principal),
+    source: call.source,
+    details: actionDetails(action),
+    correlationId: call.correlationId,
+    idempotencyKey: key,
+    fingerprint: action.fingerprint,
+    confirmationHash:
+      action.decision.effect === 'confirm' && call.confirmation ? confirmationHash(call.confirmation) : null,
+    deadlineMs,
+    minIntervalMs: action.minIntervalMs,
+    counters: countersOf(verb, principal, deps.clock.now()),
+    stripe: randomInt(counterStripes),
+  };
+}
+
+/** What the event of this action says, whoever writes it: the request, or recovery after a crash. */
+function actionDetails({ org, target, verb, actionId }: PreparedAction): Record<string, unknown> {
+  const door = pickText(target.deviceName, org.defaultLocale);
+  return {
+    resource_name: target.name ?? door,
+    door_name: door,
+    action: actionId,
+    command: verb,
+    device_id: target.deviceId,
+    integration_id: target.integrationId,
+    provider_type: target.providerType,
+  };
+}
+
+/** Null when the intent is ours to carry out. */
+function settleVerdict(verdict: OpenVerdict): ActionResult | null {
+  switch (verdict.kind) {
+    case 'opened':
+      return null;
+    case 'stale':
+      throw new StaleDecision();
+    case 'expired':
+      throw new AppError('unauthorized', 'a valid credential is required');
+    case 'exists':
+      return replay(verdict.stored);
+    case 'confirmation_invalid':
+      throw new AppError('confirmation_invalid', 'the confirmation is not valid for this request');
+    case 'interval':
+      throw new AppError('provider_open_rate_limited', `ready again in ${verdict.waitMs} ms`, {
+        retryAfterSeconds: Math.ceil(verdict.waitMs / 1000),
+      });
+  }
+}
+
+async function dispatchAndFinish(
+  deps: EngineDeps,
+  call: Call,
+  action: PreparedAction,
+  intent: NewIntent,
+  startedMs: number,
+): Promise<ActionResult> {
+  const { target } = action;
+  const delivery = await deps.dispatch.send(action.running.provider, action.verb, {
+    intentId: intent.id,
+    orgId: intent.orgId,
+    integrationId: target.integrationId,
+    deviceId: target.deviceId,
+    entityId: target.entityId,
+    entityType: target.entityType,
+    externalId: target.externalId,
+    config: target.config,
+    deviceMetadata: target.deviceMetadata,
+    entityMetadata: target.metadata,
+    pulseSeconds: action.pulseSeconds,
+    deadlineMs: startedMs + deadlineMs,
+  });
+  const latencyMs = Math.round(deps.clock.monotonicMs() - startedMs);
+  const { finished, answer } = outcomeOf(action, intent, delivery, {
+    latencyMs,
+    now: deps.clock.now(),
+    correlationId: call.correlationId,
+  });
+  const standing = await deps.outcomes.write(finished).catch(() => 'unknown' as const);
+  if (standing !== finished.state)
+    throw new AppError('outcome_unknown', 'the outcome could not be recorded in time');
+  if (answer instanceof AppError) throw answer;
+  return answer;
+}

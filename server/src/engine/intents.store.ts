@@ -1,0 +1,187 @@
+import type { AuditOutcome } from '@lintel/contract/events';
+import pg from 'pg';
+import type { Queryable, Tx } from '../db/database.ts';
+import { sql } from '../db/sql.ts';
+import type { Actor } from '../kernel/call.ts';
+import { ulid } from '../kernel/ulid.ts';
+import type { Counter } from './counters.rules.ts';
+
+export type IntentState = 'dispatching' | 'succeeded' | 'refused' | 'not_sent' | 'unknown';
+
+export interface NewIntent {
+  readonly orgId: string;
+  readonly epoch: number;
+  readonly credentialExpiresAt: Date | null;
+  readonly id: string;
+  readonly entityId: string;
+  readonly deviceId: string;
+  readonly integrationId: string;
+  readonly actionId: string;
+  readonly principalKind: string;
+  readonly principalId: string;
+  readonly actor: Actor;
+  readonly source: string;
+  readonly details: Record<string, unknown>;
+  readonly correlationId: string;
+  readonly idempotencyKey: string | null;
+  readonly fingerprint: Buffer;
+  readonly confirmationHash: Buffer | null;
+  readonly deadlineMs: number;
+  readonly minIntervalMs: number;
+  readonly counters: readonly Counter[];
+  readonly stripe: number;
+}
+
+export interface StoredIntent {
+  readonly id: string;
+  readonly state: IntentState;
+  readonly result: Record<string, unknown> | null;
+  readonly sameRequest: boolean;
+}
+
+export type OpenVerdict =
+  | { readonly kind: 'opened' }
+  | { readonly kind: 'stale' }
+  | { readonly kind: 'expired' }
+  | { readonly kind: 'exists'; readonly stored: StoredIntent }
+  | { readonly kind: 'confirmation_invalid' }
+  | { readonly kind: 'interval'; readonly waitMs: number };
+
+interface RawVerdict {
+  verdict: 'opened' | 'stale' | 'expired' | 'exists';
+  existing_id: string;
+  existing_state: IntentState;
+  existing_result: Record<string, unknown> | null;
+  same_request: boolean;
+}
+
+/** T1. See migrations/0007: one transaction in one round trip. */
+export async function openIntent(db: Queryable, intent: NewIntent): Promise<OpenVerdict> {
+  try {
+    const row = await db.one<RawVerdict>(openStatement(intent));
+    if (row.verdict !== 'exists') return { kind: row.verdict };
+    const stored = {
+      id: row.existing_id,
+      state: row.existing_state,
+      result: row.existing_result,
+      sameRequest: row.same_request,
+    };
+    return { kind: 'exists', stored };
+  } catch (error) {
+    return refusalOf(error);
+  }
+}
+
+function openStatement(intent: NewIntent) {
+  return sql`select * from open_intent(
+    ${intent.orgId}, ${intent.epoch}, ${intent.credentialExpiresAt}, ${intent.id}, ${intent.entityId},
+    ${intent.deviceId}, ${intent.integrationId}, ${intent.actionId}, ${intent.principalKind}, ${intent.principalId},
+    ${JSON.stringify(intent.actor)}, ${intent.source}, ${JSON.stringify(intent.details)}, ${intent.correlationId},
+    ${intent.idempotencyKey}, ${intent.fingerprint}, ${intent.confirmationHash}, ${intent.deadlineMs},
+    ${intent.minIntervalMs}, ${intent.counters.map((counter) => `${counter.key} ${counter.label}`)}, ${intent.stripe})`;
+}
+
+function refusalOf(error: unknown): OpenVerdict {
+  if (!(error instanceof pg.DatabaseError) || error.code !== 'LN001') throw error;
+  if (error.message === 'interval') return { kind: 'interval', waitMs: Number(error.detail) };
+  return { kind: 'confirmation_invalid' };
+}
+
+export interface FinishedIntent {
+  readonly orgId: string;
+  readonly id: string;
+  readonly state: Exclude<IntentState, 'dispatching'>;
+  readonly result: Record<string, unknown>;
+  /** The command provably never left, so the same key may be tried again. */
+  readonly releaseKey: boolean;
+  readonly outcome: AuditOutcome;
+  readonly details: Record<string, unknown>;
+  readonly status: 'open' | 'closed' | 'unknown' | null;
+  readonly statusSource: string;
+}
+
+/** T2 for many at once. Answers the state that stands for each: ours, or what recovery made of it before us. */
+export async function finishIntents(
+  db: Queryable,
+  finished: readonly FinishedIntent[],
+): Promise<Map<string, IntentState>> {
+  const rows = finished.map((intent) => ({
+    org_id: intent.orgId,
+    id: intent.id,
+    state: intent.state,
+    result: intent.result,
+    release_key: intent.releaseKey,
+    event_id: ulid(),
+    outcome: intent.outcome,
+    details: intent.details,
+    status: intent.status,
+    status_source: intent.statusSource,
+  }));
+  const states = await db.query<{ id: string; state: IntentState }>(sql`
+    select id, state from finish_intents(${JSON.stringify(rows)})`);
+  return new Map(states.map((row) => [row.id, row.state]));
+}
+
+/** Intents whose node is gone: past their deadline with a margin, and still without an outcome. */
+export function listOrphans(tx: Tx, limit: number): Promise<{ orgId: string; id: string }[]> {
+  return tx.query(sql`
+    select org_id as "orgId", id from intents
+    where state = 'dispatching' and not_after < now() - interval '5 seconds' order by not_after limit ${limit}`);
+}
+
+export async function findStoredIntent(
+  tx: Tx,
+  orgId: string,
+  principalId: string,
+  key: string,
+  fingerprint: Buffer,
+): Promise<StoredIntent | null> {
+  return tx.maybeOne<StoredIntent>(sql`
+    select id, state, result, fingerprint = ${fingerprint} as "sameRequest" from intents
+    where org_id = ${orgId} and principal_id = ${principalId} and idempotency_key = ${key}`);
+}
+
+/** A key is kept for 24 hours; after that it may be used again. */
+export function forgetOldKeys(tx: Tx): Promise<number> {
+  return tx.execute(sql`
+    update intents set idempotency_key = null
+    where idempotency_key is not null and created_at < now() - interval '24 hours' and state <> 'dispatching'`);
+}
+
+export async function insertConfirmation(
+  tx: Tx,
+  proof: { orgId: string; tokenHash: Buffer; fingerprint: Buffer; lifetimeSeconds: number },
+): Promise<Date> {
+  const row = await tx.one<{ expires_at: Date }>(sql`
+    insert into confirmations (org_id, token_hash, fingerprint, expires_at)
+    values (${proof.orgId}, ${proof.tokenHash}, ${proof.fingerprint}, now() + make_interval(secs => ${proof.lifetimeSeconds}))
+    returning expires_at`);
+  return row.expires_at;
+}
+
+export function deleteExpiredConfirmations(tx: Tx): Promise<number> {
+  return tx.execute(sql`delete from confirmations where expires_at < now()`);
+}
+
+export function readCounters(
+  tx: Tx,
+  orgId: string,
+  counters: readonly Counter[],
+): Promise<{ key: string; label: string; current: number }[]> {
+  return tx.query(sql`
+    select key, period as label, sum(count)::bigint as current from usage_counters
+    where org_id = ${orgId} and key || ' ' || period = any (${counters.map((c) => `${c.key} ${c.label}`)})
+    group by key, period`);
+}
+
+export async function readyInMs(
+  tx: Tx,
+  orgId: string,
+  integrationId: string,
+  minIntervalMs: number,
+): Promise<number> {
+  const row = await tx.maybeOne<{ wait: number }>(sql`
+    select greatest(0, ceil(extract(epoch from (last_dispatch_at - now())) * 1000) + ${minIntervalMs})::int as wait
+    from dispatch_intervals where org_id = ${orgId} and integration_id = ${integrationId}`);
+  return minIntervalMs === 0 ? 0 : (row?.wait ?? 0);
+}

@@ -1,0 +1,106 @@
+import { AppError, invalid, notFound } from '../kernel/app-error.ts';
+import { type OrgScope, type Principal, principalId } from '../kernel/call.ts';
+import { sha256Canonical } from '../kernel/canonical-json.ts';
+import type { Verb } from '../providers/provider.ts';
+import { actionIdOf, pulseSeconds, resolveToggle, verbOf } from './action.rules.ts';
+import { type Decision, decide } from './decide.ts';
+import type { EngineDeps } from './engine.ts';
+import type { RunningProvider } from './providers.ts';
+import { findStatus, type Target } from './target.store.ts';
+
+export interface ActionRequest {
+  readonly entityId: string;
+  readonly actionId: string;
+  readonly payload: unknown;
+}
+
+/** An action that could be executed now: everything that preview and execute must see alike. */
+export interface PreparedAction {
+  readonly org: OrgScope;
+  readonly principal: Principal;
+  readonly target: Target;
+  readonly running: RunningProvider;
+  /** What is sent: a toggle is already turned into open or close where the state is known. */
+  readonly verb: Verb;
+  readonly actionId: string;
+  readonly pulseSeconds: number | null;
+  readonly minIntervalMs: number;
+  /** Binds proofs and idempotency keys to organization, principal, entity, action and exact payload. */
+  readonly fingerprint: Buffer;
+  readonly decision: Decision;
+}
+
+export async function prepareAction(
+  deps: EngineDeps,
+  org: OrgScope,
+  principal: Principal,
+  request: ActionRequest,
+): Promise<PreparedAction> {
+  const target = await deps.targets.find(org, request.entityId);
+  if (target === null) throw notFound();
+  const { running, verb: asked } = offered(deps, target, request.actionId);
+  const verb = await resolved(deps, org, target, asked);
+  const actionId = actionIdOf(asked);
+  return {
+    org,
+    principal,
+    target,
+    running,
+    verb,
+    actionId,
+    pulseSeconds: pulseOf(request.payload, target, running, verb),
+    minIntervalMs: verb === 'open' ? minIntervalMs(target, running) : 0,
+    fingerprint: sha256Canonical([
+      org.id,
+      principalId(principal),
+      target.entityId,
+      actionId,
+      request.payload,
+    ]),
+    decision: decide({ principal, target, verb }),
+  };
+}
+
+/** An action the entity does not have, or its provider can not do, is the 501. */
+function offered(
+  deps: EngineDeps,
+  target: Target,
+  actionId: string,
+): { running: RunningProvider; verb: Verb } {
+  const verb = verbOf(actionId, target.entityType);
+  const running = deps.providers.get(target.providerType);
+  const sendable = verb === 'toggle' ? ['open', 'toggle'] : [verb];
+  if (
+    verb === null ||
+    running === null ||
+    !sendable.some((name) => name !== null && name in running.provider.actions)
+  ) {
+    throw new AppError('action_not_implemented', 'this entity does not offer this action');
+  }
+  return { running, verb };
+}
+
+async function resolved(deps: EngineDeps, org: OrgScope, target: Target, verb: Verb): Promise<Verb> {
+  if (verb !== 'toggle') return verb;
+  const status = await deps.db.inOrg(org.id, (tx) => findStatus(tx, org.id, target.entityId));
+  return resolveToggle(verb, status);
+}
+
+function pulseOf(payload: unknown, target: Target, running: RunningProvider, verb: Verb): number | null {
+  if (verb === 'close') return null;
+  const choice = pulseSeconds({
+    payload,
+    entityMetadata: target.metadata,
+    deviceMetadata: target.deviceMetadata,
+    providerDefault: running.manifest.defaultPulseSeconds(target.config, target.entityType),
+  });
+  if (!choice.ok) throw invalid('/auto_close', choice.reason);
+  return choice.seconds;
+}
+
+function minIntervalMs(target: Target, running: RunningProvider): number {
+  const configured = target.config.min_interval_ms;
+  return typeof configured === 'number' && configured >= 0
+    ? configured
+    : running.manifest.defaultMinIntervalMs;
+}

@@ -1,0 +1,69 @@
+import type { ActionPreview } from '@lintel/contract/actions';
+import type { OrgScope, Principal } from '../kernel/call.ts';
+import { toRfc3339 } from '../kernel/clock.ts';
+import { pickText } from '../kernel/text.ts';
+import { issueConfirmation } from './confirmations.ts';
+import { countersOf } from './counters.rules.ts';
+import type { EngineDeps } from './engine.ts';
+import { readCounters, readyInMs } from './intents.store.ts';
+import { type ActionRequest, type PreparedAction, prepareAction } from './prepare-action.ts';
+
+/** What executing would do and need. Touches no hardware and spends nothing. */
+export async function previewAction(
+  deps: EngineDeps,
+  org: OrgScope,
+  principal: Principal,
+  request: ActionRequest,
+): Promise<ActionPreview> {
+  const action = await prepareAction(deps, org, principal, request);
+  const confirmation = action.decision.effect === 'confirm' ? await issueConfirmation(deps, action) : null;
+  return {
+    decision: action.decision.effect,
+    confirmation_required: confirmation !== null,
+    ...(confirmation && { preview_token: confirmation.token, expires_at: toRfc3339(confirmation.expiresAt) }),
+    reasons: action.decision.reasons.map((reason) => ({
+      policy_id: reason.policyId,
+      policy_type: reason.policyType,
+      scope: reason.scope,
+      effect: reason.effect,
+      message: reason.message,
+    })),
+    effect: effectOf(action),
+    ...(await standingOf(deps, action)),
+  };
+}
+
+function effectOf({ target, actionId, pulseSeconds, org }: PreparedAction): ActionPreview['effect'] {
+  return {
+    entity: target.name ?? target.entityId,
+    door: pickText(target.deviceName, org.defaultLocale),
+    action: actionId,
+    provider_type: target.providerType,
+    pulse_seconds: pulseSeconds,
+  };
+}
+
+async function standingOf(
+  deps: EngineDeps,
+  { org, target, running, verb, principal, minIntervalMs }: PreparedAction,
+): Promise<Pick<ActionPreview, 'provider' | 'quotas'>> {
+  const counters = countersOf(verb, principal, deps.clock.now());
+  const { current, wait } = await deps.db.inOrg(org.id, async (tx) => ({
+    current: await readCounters(tx, org.id, counters),
+    wait: await readyInMs(tx, org.id, target.integrationId, minIntervalMs),
+  }));
+  const used = new Map(current.map((row) => [`${row.key} ${row.label}`, row.current]));
+  return {
+    provider: {
+      health: running.provider.health(target.integrationId),
+      min_interval_ms: minIntervalMs,
+      ready_in_ms: wait,
+    },
+    quotas: counters.map(({ key, period, label }) => ({
+      key,
+      period,
+      current: used.get(`${key} ${label}`) ?? 0,
+      limit: null,
+    })),
+  };
+}

@@ -1,0 +1,82 @@
+import type { Database } from '../db/database.ts';
+import type { Logger } from '../kernel/logger.ts';
+import {
+  deleteExpiredConfirmations,
+  type FinishedIntent,
+  finishIntents,
+  forgetOldKeys,
+  listOrphans,
+} from './intents.store.ts';
+
+export interface Recovery {
+  /** Runs once, then every few seconds. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** How many orphans got an outcome. */
+  runOnce(): Promise<number>;
+}
+
+const everyMs = 5_000;
+const batch = 500;
+
+/**
+ * An intent without an outcome past its deadline belongs to a node that died in between. Whether the door moved can
+ * not be known: it becomes `unknown`, with its event in the audit log, and is never sent again.
+ */
+export function createRecovery({ db, logger }: { db: Database; logger: Logger }): Recovery {
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> = Promise.resolve();
+
+  async function tick(): Promise<void> {
+    try {
+      const recovered = await recoverOrphans(db);
+      if (recovered > 0) logger.warn({ recovered }, 'commands of a lost node were closed as unknown');
+      await db.asService(async (tx) => {
+        await forgetOldKeys(tx);
+        await deleteExpiredConfirmations(tx);
+      });
+    } catch (error) {
+      logger.warn({ err: error }, 'recovery could not run; it will try again');
+    }
+  }
+
+  return {
+    runOnce: () => recoverOrphans(db),
+    async start() {
+      await tick();
+      timer = setInterval(() => {
+        running = tick();
+      }, everyMs);
+      timer.unref();
+    },
+    async stop() {
+      clearInterval(timer);
+      await running;
+    },
+  };
+}
+
+async function recoverOrphans(db: Database): Promise<number> {
+  let recovered = 0;
+  for (;;) {
+    const orphans = await db.asService((tx) => listOrphans(tx, batch));
+    if (orphans.length > 0) await finishIntents(db.direct, orphans.map(lost));
+    recovered += orphans.length;
+    if (orphans.length < batch) return recovered;
+  }
+}
+
+function lost({ orgId, id }: { orgId: string; id: string }): FinishedIntent {
+  const message = 'the service stopped between the command and its answer';
+  return {
+    orgId,
+    id,
+    state: 'unknown',
+    result: { code: 'outcome_unknown', message },
+    releaseKey: false,
+    outcome: 'unknown',
+    details: { code: 'outcome_unknown', reason: message, recovered: true },
+    status: 'unknown',
+    statusSource: 'recovery',
+  };
+}

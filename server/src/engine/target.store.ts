@@ -1,0 +1,66 @@
+import type { LocalizedText } from '@lintel/contract/common';
+import type { EntityType } from '@lintel/contract/entities';
+import type { Tx } from '../db/database.ts';
+import { sql } from '../db/sql.ts';
+
+/** An entity with the device and integration it is reached through. */
+export interface Target {
+  readonly entityId: string;
+  readonly entityType: EntityType;
+  readonly name: string | null;
+  readonly externalId: string | null;
+  readonly metadata: Record<string, string>;
+  readonly deviceId: string;
+  readonly deviceName: LocalizedText;
+  readonly deviceMetadata: Record<string, unknown>;
+  readonly integrationId: string;
+  readonly providerType: string;
+  readonly enabled: boolean;
+  readonly config: Record<string, unknown>;
+}
+
+export function findTarget(tx: Tx, orgId: string, entityId: string): Promise<Target | null> {
+  return tx.maybeOne<Target>(sql`
+    select e.id as "entityId", e.entity_type as "entityType", e.name, e.external_id as "externalId", e.metadata,
+      d.id as "deviceId", d.name as "deviceName", d.device_metadata as "deviceMetadata",
+      i.id as "integrationId", i.provider_type as "providerType", i.enabled, i.config
+    from entities e
+    join devices d on d.org_id = e.org_id and d.id = e.device_id
+    join integrations i on i.org_id = d.org_id and i.id = d.integration_id
+    where e.org_id = ${orgId} and e.id = ${entityId}
+      and e.deleted_at is null and d.deleted_at is null and i.deleted_at is null`);
+}
+
+export type Status = 'open' | 'closed' | 'unknown';
+
+export async function findStatus(tx: Tx, orgId: string, entityId: string): Promise<Status> {
+  const row = await tx.maybeOne<{ status: Status }>(sql`
+    select status from entity_states where org_id = ${orgId} and entity_id = ${entityId}`);
+  return row?.status ?? 'unknown';
+}
+
+export async function upsertStatus(
+  tx: Tx,
+  report: { orgId: string; entityId: string; status: Status; source: string },
+): Promise<void> {
+  await tx.execute(sql`
+    insert into entity_states (org_id, entity_id, status, source, observed_at)
+    select e.org_id, e.id, ${report.status}, ${report.source}, clock_timestamp()
+    from entities e where e.org_id = ${report.orgId} and e.id = ${report.entityId}
+    on conflict (org_id, entity_id) do update
+      set status = excluded.status, source = excluded.source, observed_at = excluded.observed_at`);
+}
+
+/** Every live entity of a provider type, for what its devices say of themselves when the service starts. */
+export function listEntitiesOfProvider(
+  tx: Tx,
+  providerType: string,
+): Promise<{ orgId: string; entityId: string }[]> {
+  return tx.query(sql`
+    select e.org_id as "orgId", e.id as "entityId"
+    from integrations i
+    join devices d on d.org_id = i.org_id and d.integration_id = i.id
+    join entities e on e.org_id = d.org_id and e.device_id = d.id
+    where i.provider_type = ${providerType} and i.enabled and i.deleted_at is null and d.deleted_at is null
+      and e.deleted_at is null and e.entity_type in ('switch', 'light', 'door')`);
+}

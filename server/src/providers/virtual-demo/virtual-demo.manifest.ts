@@ -1,0 +1,33 @@
+import { type Static, Type } from 'typebox';
+import type { ProviderManifest } from '../provider.ts';
+
+export const VirtualDemoConfig = Type.Object(
+  {
+    latency_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 60_000, default: 0 })),
+    failure_rate: Type.Optional(Type.Number({ minimum: 0, maximum: 1, default: 0 })),
+    failure_mode: Type.Optional(
+      Type.Unsafe<'refuse' | 'unreachable' | 'lose_reply'>({
+        type: 'string',
+        enum: ['refuse', 'unreachable', 'lose_reply'],
+        default: 'refuse',
+        description: 'How a failure looks: the device says no, is not there, or acts and its answer is lost',
+      }),
+    ),
+    auto_close_seconds: Type.Optional(Type.Number({ minimum: 0, maximum: 86_400, default: 5 })),
+    min_interval_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 3_600_000, default: 0 })),
+  },
+  { additionalProperties: false },
+);
+export type VirtualDemoConfig = Static<typeof VirtualDemoConfig>;
+
+export const virtualDemoManifest: ProviderManifest = {
+  type: 'virtual_demo',
+  label: { en: 'Virtual demo' },
+  config: VirtualDemoConfig,
+  defaultMinIntervalMs: 0,
+  defaultPulseSeconds: (config, entityType) => {
+    if (entityType === 'light') return null;
+    const { auto_close_seconds: seconds = 5 } = config as VirtualDemoConfig;
+    return seconds > 0 ? seconds : null;
+  },
+};
