@@ -13,10 +13,12 @@ import {
 import { defineOperation } from './operation.ts';
 
 export const confirmationModes = ['policy', 'always', 'human'] as const;
-const ConfirmationMode = Type.Union(
-  confirmationModes.map((mode) => Type.Literal(mode)),
-  { description: 'policy: as policies say; always: step-up on every action; human: a human must approve' },
-);
+export type ConfirmationMode = (typeof confirmationModes)[number];
+const ConfirmationMode = Type.Unsafe<ConfirmationMode>({
+  type: 'string',
+  enum: [...confirmationModes],
+  description: 'policy: as policies say; always: step-up on every action; human: a human must approve',
+});
 const idList = (maxItems: number) => Type.Array(Ulid, { maxItems, uniqueItems: true });
 const toolNames = Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
   maxItems: 100,

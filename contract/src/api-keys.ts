@@ -100,7 +100,7 @@ export const apiKeyOperations = [
     params: IdParams,
     body: UpdateApiKeyRequest,
     responses: { 204: null },
-    errors: [],
+    errors: ['agent_revoked'],
     audit: 'api_key.updated',
   }),
   defineOperation({
@@ -122,7 +122,7 @@ export const apiKeyOperations = [
     summary: 'Re-enable a revoked, unexpired key',
     params: IdParams,
     responses: { 204: null },
-    errors: ['key_not_revoked', 'key_expired'],
+    errors: ['key_not_revoked', 'key_expired', 'agent_revoked'],
     audit: 'api_key.restored',
   }),
   defineOperation({

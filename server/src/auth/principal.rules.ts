@@ -19,6 +19,10 @@ export function toPrincipal(credential: CredentialRow): KeyPrincipal | AgentPrin
   if (credential.agent === null) {
     return { kind: 'api_key', ...base, scopedEntityIds: credential.scopedEntityIds };
   }
-  const { id, allowedEntityIds, confirmationMode } = credential.agent;
+  const { id, confirmationMode } = credential.agent;
+  // A credential that a limited key asked for stays within that key's entities, however the agent grows later.
+  const allowedEntityIds = credential.agent.allowedEntityIds.filter(
+    (entityId) => credential.scopedEntityIds?.includes(entityId) ?? true,
+  );
   return { kind: 'agent', ...base, agentId: id, allowedEntityIds, confirmationMode };
 }

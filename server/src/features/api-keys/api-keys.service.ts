@@ -1,21 +1,23 @@
 import type { Role } from '@lintel/contract/roles';
 import { originOf, recordEvent } from '../../audit/audit.store.ts';
 import type { Database, Tx } from '../../db/database.ts';
+import { unknownEntityIds } from '../../db/entity-ids.ts';
 import { AppError, invalid, notFound } from '../../kernel/app-error.ts';
 import { type Call, hasRole, type OrgScope, type Principal, principalOf } from '../../kernel/call.ts';
 import { type Clock, toRfc3339 } from '../../kernel/clock.ts';
+import { earlierExpiry, expiryOf, requiredExpiry } from '../../kernel/expiry.ts';
 import { generateToken } from '../../kernel/secret.ts';
 import { cleanText } from '../../kernel/text.ts';
 import { ulid } from '../../kernel/ulid.ts';
-import { expiryOf, grantableScope, judgeRestore, requiredExpiry } from './api-keys.rules.ts';
+import { grantableScope, judgeRestore, type RestoreVerdict } from './api-keys.rules.ts';
 import {
   type ApiKey,
+  agentLifeOf,
   deleteKey,
   insertKey,
   listKeys,
   lockKey,
   setRevoked,
-  unknownEntityIds,
   updateKey,
 } from './api-keys.store.ts';
 
@@ -80,17 +82,19 @@ export function createApiKeysService(deps: ApiKeysDeps): ApiKeysService {
     update: (call, org, id, input) => {
       const name = cleanName(input.name);
       const expiresAt = expiryOf(input, clock.now());
-      return changeKey(deps, call, org, id, 'api_key.updated', (tx) =>
-        updateKey(tx, org.id, id, name, expiresAt),
-      );
+      return changeKey(deps, call, org, id, 'api_key.updated', async (tx, key) => {
+        const agent = await agentLifeOf(tx, key);
+        if (agent !== null && agent.revokedAt !== null) throw refusal('agent_revoked');
+        const capped = expiresAt && earlierExpiry(expiresAt, agent?.expiresAt ?? null);
+        await updateKey(tx, org.id, id, name, capped);
+      });
     },
     revoke: (call, org, id) =>
       changeKey(deps, call, org, id, 'api_key.revoked', (tx) => setRevoked(tx, org.id, id, true)),
     restore: (call, org, id) =>
       changeKey(deps, call, org, id, 'api_key.restored', async (tx, key) => {
-        const verdict = judgeRestore(key, clock.now());
-        if (verdict === 'key_not_revoked') throw new AppError(verdict, 'the key is not revoked');
-        if (verdict === 'key_expired') throw new AppError(verdict, 'the key is expired');
+        const verdict = judgeRestore(key, await agentLifeOf(tx, key), clock.now());
+        if (verdict !== 'ok') throw refusal(verdict);
         await setRevoked(tx, org.id, id, false);
       }),
     purge: (call, org, id) =>
@@ -99,6 +103,16 @@ export function createApiKeysService(deps: ApiKeysDeps): ApiKeysService {
         await deleteKey(tx, org.id, id);
       }),
   };
+}
+
+const refusals = {
+  key_not_revoked: 'the key is not revoked',
+  key_expired: 'the key is expired',
+  agent_revoked: 'the agent of this credential is revoked',
+} as const satisfies Record<Exclude<RestoreVerdict, 'ok'>, string>;
+
+function refusal(code: keyof typeof refusals): AppError {
+  return new AppError(code, refusals[code]);
 }
 
 async function issueKey(deps: ApiKeysDeps, tx: Tx, orgId: string, key: IssueKey): Promise<IssuedKey> {

@@ -54,6 +54,22 @@ export function lockKey(tx: Tx, orgId: string, id: string): Promise<ApiKey | nul
     select ${columns} from ${source} where k.org_id = ${orgId} and k.id = ${id} for update of k`);
 }
 
+export interface AgentLife {
+  readonly expiresAt: Date | null;
+  readonly revokedAt: Date | null;
+}
+
+/**
+ * The life of the agent whose credential a key is; null for a plain key. A statement after the one that locks the key:
+ * revoking an agent locks its keys, so what is read here is what came of it.
+ */
+export function agentLifeOf(tx: Tx, key: ApiKey): Promise<AgentLife | null> {
+  if (key.agentId === null) return Promise.resolve(null);
+  return tx.maybeOne<AgentLife>(sql`
+    select a.expires_at as "expiresAt", a.revoked_at as "revokedAt"
+    from agents a where a.org_id = ${key.orgId} and a.id = ${key.agentId}`);
+}
+
 export async function listKeys(
   tx: Tx,
   orgId: string,
@@ -88,12 +104,4 @@ export async function updateKey(
 
 export async function deleteKey(tx: Tx, orgId: string, id: string): Promise<void> {
   await tx.execute(sql`delete from api_keys where org_id = ${orgId} and id = ${id}`);
-}
-
-export async function unknownEntityIds(tx: Tx, orgId: string, ids: readonly string[]): Promise<string[]> {
-  const rows = await tx.query<{ id: string }>(sql`
-    select wanted.id from unnest(${ids}::text[]) as wanted (id)
-    where not exists (
-      select from entities e where e.org_id = ${orgId} and e.id = wanted.id and e.deleted_at is null)`);
-  return rows.map((row) => row.id);
 }

@@ -1,0 +1,10 @@
+import { invalid } from '../../kernel/app-error.ts';
+import { canonicalLocale } from '../../kernel/text.ts';
+
+/** `de-AT` → de-AT, de: where to look for a name, most wanted first. English unless a locale is given. */
+export function localeChain(text: string | undefined): string[] {
+  const locale = canonicalLocale(text ?? 'en');
+  if (locale === null) throw invalid('/locale', 'must be a BCP 47 locale such as en or de-AT');
+  const parts = locale.split('-');
+  return parts.map((_, index) => parts.slice(0, parts.length - index).join('-'));
+}
