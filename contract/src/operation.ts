@@ -41,6 +41,8 @@ export interface OperationSpec {
   readonly agents: boolean;
   readonly org: OrgKind;
   readonly orgParam?: string;
+  /** For an organization in the path: a soft-deleted one is unknown to every operation that does not say this. */
+  readonly allowsDeletedOrg?: boolean;
   readonly role: RoleRequirement;
   readonly params?: TObject;
   readonly query?: TObject;

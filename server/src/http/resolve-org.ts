@@ -34,6 +34,7 @@ async function orgOfPath(
   const params = request.params as Record<string, string>;
   const org = await lookup.orgScope(params[operation.orgParam ?? 'org_id'] ?? '');
   if (org === null || !isMember(principal, org)) throw notFound();
+  if (org.deletedAt !== null && operation.allowsDeletedOrg !== true) throw notFound();
   return org;
 }
 
