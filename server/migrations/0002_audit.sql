@@ -23,11 +23,14 @@ create index audit_events_resource on audit_events (org_id, resource_id, occurre
 -- Catches what no daily partition takes (a stopped maintenance timer, a jumping clock): no event is ever refused.
 create table audit_events_default partition of audit_events default;
 
+-- The service's role may not create tables, so this one door is open to it. Attaching an empty table, not creating it as
+-- a partition: that would wait for, and hold up, every transaction that writes an event.
 create function ensure_audit_partitions(p_from date, p_days int) returns int
--- The service's role may not create tables, so this one door is open to it.
-language plpgsql security definer set search_path = public as $$
+language plpgsql security definer set search_path = public, pg_temp set lock_timeout = '2s' as $$
 declare
   day date;
+  day_start timestamptz;
+  day_end timestamptz;
   name text;
   made int := 0;
 begin
@@ -35,15 +38,19 @@ begin
   perform set_config('lintel.org', '*', true);
   for i in 0 .. p_days - 1 loop
     day := p_from + i;
+    day_start := day::timestamp at time zone 'UTC';
+    day_end := (day + 1)::timestamp at time zone 'UTC';
     name := 'audit_events_' || to_char(day, 'YYYYMMDD');
+    -- A day whose first events fell into the default partition stays there: moving them is not worth a lock.
     if to_regclass(name) is null and not exists (
-      select from audit_events_default where occurred_at >= day::timestamp at time zone 'UTC'
-        and occurred_at < (day + 1)::timestamp at time zone 'UTC'
+      select from audit_events_default where occurred_at >= day_start and occurred_at < day_end
     ) then
-      execute format('create table %I partition of audit_events for values from (%L) to (%L)', name,
-        day::timestamp at time zone 'UTC', (day + 1)::timestamp at time zone 'UTC');
+      execute format('create table %I (like audit_events including defaults including constraints)', name);
+      -- No grants and no policy: the events are reached through audit_events only, whose policy then holds.
       execute format('alter table %I enable row level security', name);
       execute format('alter table %I force row level security', name);
+      execute format('alter table audit_events attach partition %I for values from (%L) to (%L)', name, day_start,
+        day_end);
       made := made + 1;
     end if;
   end loop;

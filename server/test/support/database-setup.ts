@@ -21,6 +21,15 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const templateUrl = withDatabase(cluster.ownerUrl, templateDatabase);
   await migrate(templateUrl);
   await seedInstallation(templateUrl);
+  await makePartitions(templateUrl);
   project.provide('ownerUrl', cluster.ownerUrl);
   return () => cluster.stop();
+}
+
+/** Once in the template, so that not every application of every test file makes them. */
+async function makePartitions(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query("select ensure_audit_partitions((now() at time zone 'UTC')::date - 1, 16)");
+  await client.end();
 }
