@@ -62,6 +62,8 @@ export const orgInvitationOperations = [
     method: 'POST',
     path: '/orgs/{id}/invitations',
     summary: 'Invite a person to the organization',
+    description:
+      'The service sends no mail: hand over the link and, by another way, the PIN. Without default_roles the person gets orgs:read. Nobody invites to roles they do not hold, and the inviter must still hold them when the invitation is redeemed.',
     role: 'users:create',
     params: IdParams,
     body: Closed('CreateInvitationRequest', {
@@ -69,7 +71,9 @@ export const orgInvitationOperations = [
       default_roles: Type.Optional(
         Type.Array(Type.String({ maxLength: 120 }), { maxItems: 100, uniqueItems: true }),
       ),
-      expires_in: OptionalNullable(Type.String({ maxLength: 64, description: '7d unless given' })),
+      expires_in: OptionalNullable(
+        Type.String({ maxLength: 64, description: 'A duration of at most 30d; 7d unless given' }),
+      ),
     }),
     responses: { 201: IssuedInvitation },
     errors: ['quota_exceeded'],
@@ -105,6 +109,8 @@ export const orgInvitationOperations = [
     method: 'POST',
     path: '/orgs/{id}/invitations/{invite_id}/resend',
     summary: 'New link and PIN; the old ones stop working',
+    description:
+      'Whoever sends it again becomes the inviter, must hold the roles it gives, and starts its time anew.',
     role: 'users:create',
     params: InvitationParams,
     responses: { 200: IssuedInvitation },
@@ -141,7 +147,8 @@ export const orgInvitationOperations = [
     path: '/invitations/redeem',
     tag: 'Org invitations',
     summary: 'Join the organization with link and PIN',
-    description: 'Needs a browser session whose identity carries the invited address.',
+    description:
+      'Needs a browser session whose identity carries the invited address. The fifth wrong PIN cancels the invitation.',
     auth: 'session',
     agents: false,
     org: 'none',
@@ -154,7 +161,7 @@ export const orgInvitationOperations = [
         default_roles: Type.Array(Type.String()),
       }),
     },
-    errors: ['invitation_gone', 'not_found', 'quota_exceeded', 'rate_limited', 'wrong_pin'],
+    errors: ['already_exists', 'invitation_gone', 'not_found', 'quota_exceeded', 'rate_limited', 'wrong_pin'],
     audit: 'invitation.redeemed',
   }),
 ] as const;

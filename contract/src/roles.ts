@@ -47,5 +47,5 @@ export const plainRoles = Object.keys(roleTable) as PlainRole[];
 const buildingRolePattern = /^virtual_access:integration:[0-7][0-9A-HJKMNP-TV-Z]{25}:(manager|resident)$/;
 
 export function isRole(text: string): text is Role {
-  return text in roleTable || buildingRolePattern.test(text);
+  return Object.hasOwn(roleTable, text) || buildingRolePattern.test(text);
 }
