@@ -9,12 +9,24 @@ import { agentRoutes } from './features/agents/agents.routes.ts';
 import { createAgentsService } from './features/agents/agents.service.ts';
 import { apiKeyRoutes } from './features/api-keys/api-keys.routes.ts';
 import { createApiKeysService } from './features/api-keys/api-keys.service.ts';
+import { auditLogRoutes } from './features/audit-log/audit-log.routes.ts';
+import { createAuditLogService } from './features/audit-log/audit-log.service.ts';
+import { deviceRoutes } from './features/devices/devices.routes.ts';
+import { createDevicesService } from './features/devices/devices.service.ts';
+import { entityRoutes } from './features/entities/entities.routes.ts';
+import { createEntitiesService } from './features/entities/entities.service.ts';
+import { integrationRoutes } from './features/integrations/integrations.routes.ts';
+import { createIntegrationsService } from './features/integrations/integrations.service.ts';
 import { createOrgTreeService } from './features/orgs/org-tree.service.ts';
 import { orgRoutes } from './features/orgs/orgs.routes.ts';
 import { createOrgsService } from './features/orgs/orgs.service.ts';
+import { statusRoutes } from './features/status/status.routes.ts';
+import { userRoutes } from './features/users/users.routes.ts';
+import { createUsersService } from './features/users/users.service.ts';
 import type { Clock } from './kernel/clock.ts';
 import type { Handlers } from './kernel/handler.ts';
 import type { Secret } from './kernel/secret.ts';
+import { version } from './version.ts';
 
 /** What features are made from. */
 export interface Parts {
@@ -39,9 +51,38 @@ export function composeHandlers(parts: Parts): Handlers {
     formatToken: (secret) => formatToken(tokenFormat, secret),
   });
   return {
+    ...statusRoutes({ environment: parts.config.environment, version }),
     ...actionRoutes(parts.engine),
     ...apiKeyRoutes(apiKeys, tokenFormat.apiBase),
     ...agentRoutes(createAgentsService({ db, clock, issueKey: apiKeys.issue })),
+    ...assetRoutes(parts),
+    ...auditLogRoutes(createAuditLogService(parts)),
+    ...peopleRoutes(parts),
     ...orgRoutes(createOrgsService({ db }), createOrgTreeService({ db, rootOrgId })),
   } as unknown as Handlers;
+}
+
+function peopleRoutes({ db, rootOrgId, credentials }: Parts) {
+  const users = createUsersService({
+    db,
+    rootOrgId,
+    keepsPasswords: false,
+    identities: { create: async () => {}, endSessions: async () => {}, remove: async () => {} },
+    orgScope: credentials.orgScope,
+  });
+  return userRoutes(users);
+}
+
+/** What there is to open, and where it hangs. */
+function assetRoutes({ db, providers }: Parts) {
+  const integrations = createIntegrationsService({
+    db,
+    providerLabel: providers.label,
+    health: providers.health,
+  });
+  return {
+    ...entityRoutes(createEntitiesService({ db })),
+    ...deviceRoutes(createDevicesService({ db })),
+    ...integrationRoutes(integrations),
+  };
 }

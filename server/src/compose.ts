@@ -1,13 +1,15 @@
 import type { FastifyInstance } from 'fastify';
 import { recordEvent } from './audit/audit.store.ts';
+import { createAuditPartitions } from './audit/audit-partitions.ts';
 import { createCredentials } from './auth/credentials.ts';
 import type { TokenFormat } from './auth/token.rules.ts';
+import { composeEdge } from './compose-edge.ts';
 import { composeHandlers } from './compose-handlers.ts';
 import type { Config } from './config.ts';
 import { createDatabase, type Database } from './db/database.ts';
 import { createEngine } from './engine/engine.ts';
 import { createProviders } from './engine/providers.ts';
-import { createAuthenticate, type SessionReader } from './http/authenticate.ts';
+import { type AuthenticateDeps, createAuthenticate, type SessionReader } from './http/authenticate.ts';
 import { bindOperations } from './http/bind-operations.ts';
 import { createDenialRecorder } from './http/denials.ts';
 import { createHttpServer } from './http/server.ts';
@@ -35,43 +37,20 @@ export interface App {
   readonly db: Database;
   /** Recovers what a lost node left behind, then takes up the devices. Before it, nothing is served. */
   start(): Promise<void>;
+  /** On the configured ports. */
+  listen(): Promise<void>;
   close(): Promise<void>;
 }
 
 /** The only object graph: everything is made here once and handed to those who need it. */
 export function compose(options: ComposeOptions): App {
-  const { config, clock, logger, pepper, rootOrgId } = options;
-  const apiBase = `${config.publicUrl}/api/v1`;
-  const tokenFormat: TokenFormat = { apiBase, brand: config.brand };
-  const db = createDatabase({
-    url: options.databaseUrl,
-    maxConnections: config.databaseConnections,
-    onError: (error) => logger.warn({ err: error }, 'an idle database connection broke'),
-  });
-  const credentials = createCredentials({ db, pepper, tokenFormat, clock });
-  const providers = createProviders({
-    db,
-    clock,
-    logger,
-    dataDir: config.dataDir,
-    definitions: providerDefinitions,
-  });
-  const engine = createEngine({ db, clock, logger, providers });
+  const { config, clock, rootOrgId } = options;
+  const parts = composeParts(options);
+  const { db, credentials, engine, partitions } = parts;
   const sessions: SessionReader = { read: async () => null };
-  const handlers = composeHandlers({
-    config,
-    db,
-    clock,
-    pepper,
-    rootOrgId,
-    credentials,
-    tokenFormat,
-    engine,
-    providers,
-  });
-
+  const handlers = composeHandlers({ ...options, ...parts });
   const http = createHttpServer({
-    logger,
+    logger: options.logger,
     https: config.publicUrl.startsWith('https:'),
     trustProxy: config.trustProxy,
     bodyLimitBytes: 1_048_576,
@@ -81,13 +60,7 @@ export function compose(options: ComposeOptions): App {
     credentials,
     sessions,
     publicOrigin: config.publicUrl,
-    onRejectedKey: async (request, principal, reason) => {
-      const orgId = principal.kind === 'user' ? rootOrgId : principal.org.id;
-      const origin = { actor: actorOf(principal), source: 'api', correlationId: request.id } as const;
-      await db.inOrg(orgId, (tx) =>
-        recordEvent(tx, origin, { orgId, type: 'api_key.rejected', outcome: 'denied', details: { reason } }),
-      );
-    },
+    onRejectedKey: recordRejectedKey(db, rootOrgId),
   });
   bindOperations(http, {
     handlers: options.wrapHandlers?.(handlers) ?? handlers,
@@ -96,15 +69,56 @@ export function compose(options: ComposeOptions): App {
     denials: createDenialRecorder(db, rootOrgId),
     confirmHeader: `x-${config.brand}-confirm`,
   });
+  const edge = composeEdge(http, { config, db, clock });
   return {
     http,
     db,
-    start: () => engine.start(),
+    start: async () => {
+      await partitions.start();
+      await engine.start();
+    },
+    listen: () => edge.listen(),
     close: async () => {
-      await http.close();
+      await edge.close();
       await engine.stop();
+      await partitions.stop();
       await credentials.flushUses();
       await db.close();
     },
+  };
+}
+
+/** Everything below HTTP and the features. */
+function composeParts({ config, databaseUrl, clock, logger, pepper }: ComposeOptions) {
+  const tokenFormat: TokenFormat = { apiBase: `${config.publicUrl}/api/v1`, brand: config.brand };
+  const db = createDatabase({
+    url: databaseUrl,
+    maxConnections: config.databaseConnections,
+    onError: (error) => logger.warn({ err: error }, 'an idle database connection broke'),
+  });
+  const providers = createProviders({
+    db,
+    clock,
+    logger,
+    dataDir: config.dataDir,
+    definitions: providerDefinitions,
+  });
+  return {
+    db,
+    tokenFormat,
+    providers,
+    credentials: createCredentials({ db, pepper, tokenFormat, clock }),
+    engine: createEngine({ db, clock, logger, providers }),
+    partitions: createAuditPartitions(db, logger),
+  };
+}
+
+function recordRejectedKey(db: Database, rootOrgId: string): AuthenticateDeps['onRejectedKey'] {
+  return async (request, principal, reason) => {
+    const orgId = principal.kind === 'user' ? rootOrgId : principal.org.id;
+    const origin = { actor: actorOf(principal), source: 'api', correlationId: request.id } as const;
+    await db.inOrg(orgId, (tx) =>
+      recordEvent(tx, origin, { orgId, type: 'api_key.rejected', outcome: 'denied', details: { reason } }),
+    );
   };
 }

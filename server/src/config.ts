@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
+import { normalizeEmail } from './kernel/email.ts';
 import { Secret } from './kernel/secret.ts';
 
 export interface Config {
@@ -33,8 +34,9 @@ export class ConfigError extends Error {}
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** The only reader of the environment. All faults are listed at once. */
-export function readConfig(env: Env = process.env): Config {
+export function readConfig(environment: Env = process.env): Config {
   const faults: string[] = [];
+  const env = withoutEmpty(environment);
   const port = integer(env, 'PORT', 8080, faults);
   const config: Config = {
     environment: env.LINTEL_ENVIRONMENT ?? 'production',
@@ -42,15 +44,15 @@ export function readConfig(env: Env = process.env): Config {
     port,
     publicUrl: origin(env, 'PUBLIC_URL', `http://localhost:${port}`, faults),
     dataDir: resolve(env.LINTEL_DATA_DIR ?? 'data'),
-    databaseUrl: env.DATABASE_URL ?? null,
+    databaseUrl: databaseAddress(env, faults),
     databaseConnections: integer(env, 'DATABASE_CONNECTIONS', 20, faults),
     brand: brand(env, faults),
     identityUrl: env.IDENTITY_URL === undefined ? null : address(env, 'IDENTITY_URL', faults),
     selfSignup: flag(env, 'LINTEL_SELF_SIGNUP', false, faults),
     pepper: env.LINTEL_PEPPER === undefined ? null : new Secret(env.LINTEL_PEPPER),
-    adminEmail: env.LINTEL_ADMIN_EMAIL ?? 'admin@lintel.local',
+    adminEmail: adminEmail(env, faults),
     demo: flag(env, 'LINTEL_DEMO', true, faults),
-    logLevel: env.LOG_LEVEL ?? 'warn',
+    logLevel: logLevel(env, faults),
     trustProxy: flag(env, 'TRUST_PROXY', false, faults),
     metricsPort: env.METRICS_PORT === undefined ? null : integer(env, 'METRICS_PORT', 0, faults),
     metricsToken: env.METRICS_TOKEN === undefined ? null : new Secret(env.METRICS_TOKEN),
@@ -58,6 +60,32 @@ export function readConfig(env: Env = process.env): Config {
   };
   if (faults.length > 0) throw new ConfigError(`the configuration is not valid:\n  ${faults.join('\n  ')}`);
   return config;
+}
+
+/** `DATABASE_URL= npm start` means no database of one's own, and an empty pepper would be none. */
+function withoutEmpty(env: Env): Env {
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+}
+
+function databaseAddress(env: Env, faults: string[]): string | null {
+  const text = env.DATABASE_URL;
+  if (text === undefined) return null;
+  if (!URL.canParse(text) || !/^postgres(ql)?:/.test(text))
+    faults.push('DATABASE_URL must look like postgresql://user:password@host:5432/database');
+  return text;
+}
+
+function adminEmail(env: Env, faults: string[]): string {
+  const email = normalizeEmail(env.LINTEL_ADMIN_EMAIL ?? 'admin@lintel.local');
+  if (email === null) faults.push('LINTEL_ADMIN_EMAIL must be an email address');
+  return email ?? '';
+}
+
+function logLevel(env: Env, faults: string[]): string {
+  const levels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
+  const level = env.LOG_LEVEL ?? 'warn';
+  if (!levels.includes(level)) faults.push(`LOG_LEVEL must be one of ${levels.join(', ')}`);
+  return level;
 }
 
 function integer(env: Env, name: string, fallback: number, faults: string[]): number {

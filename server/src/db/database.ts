@@ -24,7 +24,15 @@ export interface Database {
   asService<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /** One statement in its own transaction, for database functions that set their scope themselves. */
   readonly direct: Queryable;
+  connections(): ConnectionCounts;
   close(): Promise<void>;
+}
+
+export interface ConnectionCounts {
+  readonly idle: number;
+  readonly busy: number;
+  /** Transactions that wait for a connection. */
+  readonly waiting: number;
 }
 
 export interface DatabaseOptions {
@@ -70,6 +78,11 @@ export function createDatabase(options: DatabaseOptions): Database {
     inOrg: (orgIds, work) => transaction(scopeOf(orgIds), work),
     asService: (work) => transaction('*', work),
     direct: queryable(pool),
+    connections: () => ({
+      idle: pool.idleCount,
+      busy: pool.totalCount - pool.idleCount,
+      waiting: pool.waitingCount,
+    }),
     close: () => pool.end(),
   };
 }

@@ -5,6 +5,8 @@ import pg from 'pg';
 
 const migrationsDir = join(import.meta.dirname, '..', '..', 'migrations');
 
+const CONNECT_MS = 10_000;
+
 interface Migration {
   readonly version: number;
   readonly name: string;
@@ -14,20 +16,29 @@ interface Migration {
 
 export class MigrationError extends Error {}
 
+async function migrationFiles(): Promise<{ version: number; name: string }[]> {
+  const names = (await readdir(migrationsDir)).filter((file) => /^\d{4}_.*\.sql$/.test(file)).sort();
+  return names.map((name) => ({ version: Number(name.slice(0, 4)), name }));
+}
+
 async function readMigrations(): Promise<Migration[]> {
-  const files = (await readdir(migrationsDir)).filter((file) => /^\d{4}_.*\.sql$/.test(file)).sort();
+  const files = await migrationFiles();
   return Promise.all(
-    files.map(async (name) => {
+    files.map(async ({ version, name }) => {
       const text = await readFile(join(migrationsDir, name), 'utf8');
-      const checksum = createHash('sha256').update(text).digest('hex');
-      return { version: Number(name.slice(0, 4)), name, text, checksum };
+      return { version, name, text, checksum: createHash('sha256').update(text).digest('hex') };
     }),
   );
 }
 
+/** The migrations this build was written for. */
+export async function migrationVersions(): Promise<number[]> {
+  return (await migrationFiles()).map(({ version }) => version);
+}
+
 /** Brings the database forward as its owner. Several nodes may start at once: an advisory lock lets one work. */
 export async function migrate(ownerUrl: string): Promise<{ applied: string[] }> {
-  const client = new pg.Client({ connectionString: ownerUrl });
+  const client = new pg.Client({ connectionString: ownerUrl, connectionTimeoutMillis: CONNECT_MS });
   await client.connect();
   try {
     await client.query("select pg_advisory_lock(hashtext('lintel migrations'))");
@@ -43,7 +54,9 @@ export async function migrate(ownerUrl: string): Promise<{ applied: string[] }> 
 async function requireVersion(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ server_version_num: string }>('show server_version_num');
   const version = Number(rows[0]?.server_version_num);
-  if (version < 150_000) throw new MigrationError(`PostgreSQL 15 or newer is needed; this one is ${version}`);
+  if (version >= 150_000) return;
+  const major = Math.floor(version / 10_000);
+  throw new MigrationError(`PostgreSQL 15 or newer is needed; this one is ${major}.${version % 10_000}`);
 }
 
 async function applyMissing(client: pg.Client, migrations: readonly Migration[]): Promise<string[]> {

@@ -1,4 +1,4 @@
-import { type FastifyBaseLogger, type FastifyInstance, fastify } from 'fastify';
+import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify';
 import { AppError } from '../kernel/app-error.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { ulid } from '../kernel/ulid.ts';
@@ -20,7 +20,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const loggerInstance: FastifyBaseLogger = options.logger;
   const app: FastifyInstance = fastify({
     loggerInstance,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     trustProxy: options.trustProxy,
     bodyLimit: options.bodyLimitBytes,
     requestTimeout: 30_000,
