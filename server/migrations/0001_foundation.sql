@@ -13,6 +13,9 @@ end $$;
 do $$
 begin
   execute format('grant lintel_app to %I', current_user);
+exception when insufficient_privilege then
+  -- Where an administrator made the role beforehand, they also made us a member, and we may not do it again.
+  if not pg_has_role(current_user, 'lintel_app', 'member') then raise; end if;
 end $$;
 grant usage on schema public to lintel_app;
 
@@ -27,6 +30,8 @@ $$;
 create table installation (
   singleton boolean primary key default true check (singleton),
   root_org_id text not null,
+  -- Where the first key and the demo building are; null where that is the root.
+  home_org_id text,
   pepper_check bytea not null,
   created_at timestamptz not null default now()
 );
