@@ -20,7 +20,8 @@ alter table orgs force row level security;
 create policy tenant on orgs using (visible_org(id)) with check (visible_org(id));
 
 grant select, insert, update, delete on all tables in schema public to lintel_app;
-revoke update, delete on audit_events, audit_events_default from lintel_app;
+revoke update, delete on audit_events from lintel_app;
+revoke all on audit_events_default from lintel_app;
 revoke update, delete on installation from lintel_app;
 grant execute on all functions in schema public to lintel_app;
 grant usage on schema identity to lintel_app;
