@@ -16,10 +16,13 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** A database of its own for one test file, cloned from the migrated template. */
-export async function createTestDatabase(ownerUrl: string): Promise<TestDatabase> {
+/** A database of its own for one test file, cloned from the migrated template; from template0 it is an empty one. */
+export async function createTestDatabase(
+  ownerUrl: string,
+  template: 'lintel_template' | 'template0' = templateDatabase,
+): Promise<TestDatabase> {
   const name = `lintel_${randomBytes(6).toString('hex')}`;
-  await asAdmin(ownerUrl, `create database ${name} template ${templateDatabase}`);
+  await asAdmin(ownerUrl, `create database ${name} template ${template}`);
   const url = withDatabase(ownerUrl, name);
   const pool = new pg.Pool({ connectionString: url, max: 4 });
   // Dropping with force ends our own idle connections as well: expected, not an error.
