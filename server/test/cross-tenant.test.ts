@@ -1,0 +1,138 @@
+// Every operation × own, foreign, absent and malformed ids × kinds of callers: the neighbour is out of reach and looks
+// like nothing at all. Grows by itself: operations come from the contract, requests from the scenarios.
+import type { OperationId } from '@lintel/contract/operations';
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { AppError } from '../src/kernel/app-error.ts';
+import type { OrgScope } from '../src/kernel/call.ts';
+import type { Handlers } from '../src/kernel/handler.ts';
+import { administrator, deadActors, livingActors } from './support/scenario-actors.ts';
+import { attackViolations } from './support/scenario-attack.ts';
+import { faultyHandlers } from './support/scenario-faults.ts';
+import { boundOperations, createTenant, type Tenant } from './support/scenario-world.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
+
+/** Two neighbours that share one person, who is the likeliest leak between them. */
+async function neighbours(app: TestApp): Promise<{ home: Tenant; victim: Tenant }> {
+  const home = await createTenant(app, 'home');
+  const victim = await createTenant(app, 'victim');
+  const shared = await app.world.user({ name: 'shared' });
+  await app.world.grant(home.orgId, shared, 'entities:list', 'users:list');
+  await app.world.grant(victim.orgId, shared, 'admin');
+  return { home, victim };
+}
+
+describe('cross-tenant matrix', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startTestApp();
+  });
+  afterAll(() => app.close());
+
+  const operations = () => boundOperations(app);
+
+  it('good credentials of one organization reach nothing of its neighbour', async () => {
+    const { home, victim } = await neighbours(app);
+    const attackers = await livingActors(app, home);
+    expect(await attackViolations({ app, operations: operations(), attackers, home, victim })).toEqual([]);
+  }, 60_000);
+
+  it('dead credentials and nobody reach nothing at all', async () => {
+    const { home, victim } = await neighbours(app);
+    const attackers = await deadActors(app, home);
+    expect(await attackViolations({ app, operations: operations(), attackers, home, victim })).toEqual([]);
+  });
+
+  it('administrators below reach nothing of the organization above them but its id', async () => {
+    const victim = await createTenant(app, 'above');
+    const home = await createTenant(app, 'below', victim.orgId);
+    const attackers = [await administrator(app, home)];
+    const known = new Set([victim.orgId]);
+    expect(await attackViolations({ app, operations: operations(), attackers, home, victim, known })).toEqual(
+      [],
+    );
+  });
+});
+
+describe('the cross-tenant matrix notices', () => {
+  let app: TestApp;
+  let home: Tenant;
+  let victim: Tenant;
+  /** Replaced by each test: what is wrong with the app. */
+  let faults: (good: Handlers) => Partial<Handlers> = () => ({});
+  let isOrgHeaderIgnored = false;
+
+  beforeAll(async () => {
+    app = await startTestApp({
+      wrapHandlers: (good) => faultyHandlers(good, () => faults(good)),
+      onHttp: maybeIgnoreOrgHeader,
+    });
+    ({ home, victim } = await neighbours(app));
+  });
+  afterAll(() => app.close());
+
+  const maybeIgnoreOrgHeader = (http: FastifyInstance) => {
+    http.addHook('onRequest', async (request) => {
+      if (isOrgHeaderIgnored) delete request.headers['x-org'];
+    });
+  };
+
+  const attack = async (id: OperationId) => {
+    const operations = boundOperations(app).filter((operation) => operation.id === id);
+    const attackers = [await administrator(app, home)];
+    const found = await attackViolations({ app, operations, attackers, home, victim });
+    return found.map((problem) => problem.replace(/: [{\d].*/, '')).join('\n');
+  };
+  const inVictim = <T extends { org: OrgScope }>(input: T): T => ({
+    ...input,
+    org: { ...input.org, id: victim.orgId },
+  });
+
+  it('a list that is not limited to the organization', async () => {
+    faults = (good) => ({ list_agents: (input) => good.list_agents(inVictim(input)) });
+    expect(await attack('list_agents')).toMatch(/own request shows/);
+  });
+
+  it('a record found by its id alone', async () => {
+    faults = (good) => ({
+      get_agent: (input) => good.get_agent(input).catch(() => good.get_agent(inVictim(input))),
+    });
+    expect(await attack('get_agent')).toMatch(/foreign id answered 200/);
+  });
+
+  it('a change to a record found by its id alone', async () => {
+    faults = (good) => ({
+      revoke_agent: (input) => good.revoke_agent(input).catch(() => good.revoke_agent(inVictim(input))),
+    });
+    const found = await attack('revoke_agent');
+    expect(found).toMatch(/foreign id answered 204/);
+    expect(found).toMatch(/public.agents of the victim changed/);
+  });
+
+  it('a refusal that tells that the record exists', async () => {
+    faults = (good) => ({
+      get_agent: async (input) => {
+        const exists = await good.get_agent(inVictim(input)).catch(() => null);
+        if (exists !== null) throw new AppError('forbidden', 'not yours');
+        return good.get_agent(input);
+      },
+    });
+    expect(await attack('get_agent')).toMatch(/foreign id told apart from absent/);
+  });
+
+  it('a foreign id in a body that is taken', async () => {
+    faults = (good) => ({
+      create_api_key: (input) =>
+        good.create_api_key({ ...input, body: { ...input.body, scoped_entity_ids: null } }),
+    });
+    expect(await attack('create_api_key')).toMatch(/foreign entity answered 201/);
+  });
+
+  it('an X-Org that is ignored instead of refused', async () => {
+    faults = () => ({});
+    isOrgHeaderIgnored = true;
+    expect(await attack('list_agents')).toMatch(/foreign X-Org answered 200/);
+    isOrgHeaderIgnored = false;
+    expect(await attack('list_agents')).toBe('');
+  });
+});

@@ -1,0 +1,54 @@
+// Every operation × every role: let in exactly where the contract says so. Grows by itself with the contract.
+import type { PlainRole } from '@lintel/contract/roles';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { AppError } from '../src/kernel/app-error.ts';
+import { holders, roleViolations } from './support/scenario-roles.ts';
+import { boundOperations, type Operation } from './support/scenario-world.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
+
+describe('role matrix', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startTestApp();
+  });
+  afterAll(() => app.close());
+
+  it.each(Object.entries(holders))('holds for the %s', async (_, holder) => {
+    expect(await roleViolations({ app, operations: boundOperations(app), holder })).toEqual([]);
+  });
+
+  const only = (id: string, role?: PlainRole): Operation[] =>
+    boundOperations(app)
+      .filter((operation) => operation.id === id)
+      .map((operation) => (role === undefined ? operation : { ...operation, role }));
+
+  it('notices an operation that asks for another role than the contract says', async () => {
+    const operations = only('list_agents', 'audit:read');
+    const found = await roleViolations({ app, operations, holder: holders['scoped key'] });
+    expect(found).toEqual([
+      'list_agents with agents:manage: 200 , should be 403',
+      'list_agents with audit:read: 403 forbidden, should be let in',
+    ]);
+  });
+
+  it('notices an operation that asks for no role at all, and one that refuses the right one', async () => {
+    const open = only('list_api_keys', 'admin');
+    const found = await roleViolations({ app, operations: open, holder: holders['key of a user'] });
+    expect(found).toEqual(['list_api_keys with api_keys:create: 200 , should be 403']);
+    const strict = await startTestApp({
+      wrapHandlers: (handlers) => ({
+        ...handlers,
+        list_api_keys: async () => {
+          throw new AppError('forbidden', 'nobody');
+        },
+      }),
+    });
+    const operations = only('list_api_keys');
+    const refused = await roleViolations({ app: strict, operations, holder: holders['scoped key'] });
+    await strict.close();
+    expect(refused).toEqual([
+      'list_api_keys with admin: 403 forbidden, should be let in',
+      'list_api_keys with api_keys:create: 403 forbidden, should be let in',
+    ]);
+  });
+});

@@ -1,0 +1,115 @@
+// Who may do what, as the contract says it, against what the app does.
+import { plainRoles, type Role } from '@lintel/contract/roles';
+import { aimAt, expectedStatus, type Prepared, perform, scenarios } from './scenario.ts';
+import { gather } from './scenario-parallel.ts';
+import {
+  type Actor,
+  createMember,
+  createTenant,
+  hasRule,
+  keyActor,
+  type Operation,
+  type Tenant,
+} from './scenario-world.ts';
+import type { Answer, TestApp } from './test-app.ts';
+import { rootAdminId } from './test-world.ts';
+
+/** How somebody comes to hold exactly one role. */
+export const holders = {
+  /** By the scope of a key, whose creator administers everything. */
+  'scoped key': (app: TestApp, tenant: Tenant, role: Role) =>
+    keyActor(app, tenant.orgId, rootAdminId, { name: `key scoped to ${role}`, scopedRoles: [role] }),
+  /** By the creator's only grant; the key itself is not limited. */
+  'key of a user': async (app: TestApp, tenant: Tenant, role: Role) =>
+    keyActor(app, tenant.orgId, await createMember(app, tenant, role), {
+      name: `key of a user with ${role}`,
+    }),
+} as const;
+
+export type Holder = (app: TestApp, tenant: Tenant, role: Role) => Promise<Actor>;
+
+type Expectation = 'admitted' | 'forbidden' | 'unknown';
+
+function expectationOf(operation: Operation, role: Role): Expectation {
+  const { needs, fromAbove } = scenarios[operation.id];
+  const demanded = operation.role === 'member' ? needs : [operation.role as Role];
+  if (role === 'admin' || demanded === undefined) return 'admitted';
+  if (fromAbove) return 'unknown';
+  return (demanded as readonly Role[]).includes(role) ? 'admitted' : 'forbidden';
+}
+
+function rolesOf(tenant: Tenant): Role[] {
+  const building = `virtual_access:integration:${tenant.building.integrationId}` as const;
+  return [...plainRoles, `${building}:manager`, `${building}:resident`];
+}
+
+export interface RoleCheck {
+  readonly app: TestApp;
+  readonly operations: readonly Operation[];
+  readonly holder: Holder;
+}
+
+/** Every operation with a plain role, asked by a holder of every role. */
+export async function roleViolations({ app, operations, holder }: RoleCheck): Promise<string[]> {
+  const tenant = await createTenant(app, 'roles');
+  const roles = rolesOf(tenant);
+  const actors = await gather(roles, 4, async (role) => [await holder(app, tenant, role)]);
+  const subjects = operations.filter(({ role }) => !hasRule(role));
+  const refused: Answer[] = [];
+  const found = await gather(subjects, 4, async (operation) => {
+    const stage = { app, tenant, actor: tenant.admin, disposable: false };
+    const { prepare, fromAbove } = scenarios[operation.id];
+    const request = await prepare(stage);
+    const prepared = fromAbove ? request : aimAt(operation, tenant.orgId, request);
+    const problems: string[] = [];
+    for (const [index, role] of roles.entries()) {
+      const actor = actors[index];
+      if (actor === undefined) throw new Error(`nobody holds ${role}`);
+      const expectation = expectationOf(operation, role);
+      const answer = await ask({ app, holder }, operation, role, actor, prepared, expectation);
+      if (answer.status === 403) refused.push(answer);
+      problems.push(...problemOf(operation, role, expectation, answer));
+    }
+    return problems;
+  });
+  return [...found, ...(await refusalsWithoutEvent(app, refused))];
+}
+
+/** A refused request changes nothing and may be repeated; one that is let in gets an organization of its own. */
+async function ask(
+  { app, holder }: Pick<RoleCheck, 'app' | 'holder'>,
+  operation: Operation,
+  role: Role,
+  actor: Actor,
+  prepared: Prepared,
+  expectation: Expectation,
+): Promise<Answer> {
+  if (expectation !== 'admitted') return perform(app, operation.id, actor, prepared);
+  const tenant = await createTenant(app, 'role');
+  const holds = await holder(app, tenant, role);
+  const stage = { app, tenant, actor: holds, disposable: true };
+  return perform(app, operation.id, holds, await scenarios[operation.id].prepare(stage));
+}
+
+function problemOf(operation: Operation, role: Role, expectation: Expectation, answer: Answer): string[] {
+  const said = `${operation.id} with ${role}: ${answer.status} ${answer.body?.code ?? ''}`;
+  if (expectation === 'admitted') {
+    // A rule of the operation itself (the last administrator stays …) is no question of roles.
+    const isAdmitted = answer.status === expectedStatus(operation.id) || answer.status === 409;
+    return isAdmitted ? [] : [`${said}, should be let in`];
+  }
+  const wanted = expectation === 'forbidden' ? 403 : 404;
+  return answer.status === wanted ? [] : [`${said}, should be ${wanted}`];
+}
+
+/** Whoever was told 403 is in the log, once, under the id they were told. */
+async function refusalsWithoutEvent(app: TestApp, refused: readonly Answer[]): Promise<string[]> {
+  const ids = refused.map((answer) => String(answer.headers['x-request-id']));
+  const rows = await app.db.query<{ id: string; events: number }>(
+    `select wanted.id, count(e.id)::int as events from unnest($1::text[]) as wanted (id)
+     left join audit_events e on e.correlation_id = wanted.id and e.outcome = 'denied' group by wanted.id`,
+    [ids],
+  );
+  const wrong = rows.filter(({ events }) => events !== 1);
+  return wrong.map(({ id, events }) => `the refusal ${id} has ${events} denied events`);
+}

@@ -1,0 +1,99 @@
+import { type OperationSpec, successStatus } from '@lintel/contract/operation';
+import { type OperationId, operationById } from '@lintel/contract/operations';
+import type { PlainRole } from '@lintel/contract/roles';
+import { accessScenarios } from './scenario-access.ts';
+import { buildingScenarios } from './scenario-building.ts';
+import { orgScenarios } from './scenario-orgs.ts';
+import { sessionScenarios } from './scenario-session.ts';
+import { userScenarios } from './scenario-users.ts';
+import type { Actor, Tenant } from './scenario-world.ts';
+import type { Answer, TestApp } from './test-app.ts';
+
+export interface Stage {
+  readonly app: TestApp;
+  /** Where what the request needs is put. */
+  readonly tenant: Tenant;
+  /** Who is going to send it. */
+  readonly actor: Actor;
+  /** Whether the request may hit the tenant's own organization, to the point of deleting it. */
+  readonly disposable: boolean;
+}
+
+export interface Prepared {
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  /** Win over the actor's own. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /**
+   * Ids in query and body that belong to the tenant, by any name. The cross-tenant matrix puts foreign and absent
+   * ones in their place; ids in the path are found by themselves.
+   */
+  readonly refs?: Readonly<Record<string, string>>;
+}
+
+export interface Recipe {
+  /** Makes what a valid request needs and returns that request. */
+  prepare(stage: Stage): Promise<Prepared>;
+  /** For operations open to members: the roles of which the service then asks one, as their description says. */
+  readonly needs?: readonly PlainRole[];
+  /** Only an administrator of an organization above can do it: whoever belongs to the target alone is locked out. */
+  readonly fromAbove?: true;
+}
+
+/** One valid request for every operation: a new operation does not pass the type check before it has its recipe. */
+export const scenarios: Readonly<Record<OperationId, Recipe>> = {
+  ...sessionScenarios,
+  ...accessScenarios,
+  ...buildingScenarios,
+  ...orgScenarios,
+  ...userScenarios,
+};
+
+export interface PerformOptions {
+  /** X-Org. */
+  readonly org?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export function perform(
+  app: TestApp,
+  id: OperationId,
+  actor: Pick<Actor, 'headers'>,
+  prepared: Prepared,
+  options: PerformOptions = {},
+): Promise<Answer> {
+  const operation = operationById(id);
+  return app.request(operation.method, pathOf(operation.path, prepared), {
+    headers: {
+      ...actor.headers,
+      ...(options.org === undefined ? {} : { 'x-org': options.org }),
+      ...prepared.headers,
+      ...options.headers,
+    },
+    ...(prepared.body === undefined ? {} : { body: prepared.body }),
+  });
+}
+
+/**
+ * The same request on the organization itself. A child of it is out of a plain role's reach and so unknown (404),
+ * while the own organization is known and refused (403).
+ */
+export function aimAt(operation: OperationSpec, orgId: string, prepared: Prepared): Prepared {
+  if (operation.org !== 'path') return prepared;
+  return { ...prepared, params: { ...prepared.params, [operation.orgParam ?? 'org_id']: orgId } };
+}
+
+export function pathOf(template: string, { params = {}, query = {} }: Prepared): string {
+  const path = template.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = params[name];
+    if (value === undefined) throw new Error(`the recipe gives no ${name} for ${template}`);
+    return encodeURIComponent(value);
+  });
+  const search = new URLSearchParams(query).toString();
+  return search === '' ? path : `${path}?${search}`;
+}
+
+export function expectedStatus(id: OperationId): number {
+  return successStatus(operationById(id));
+}
