@@ -36,14 +36,17 @@ export class ApiCallError extends Error {
   readonly code: string;
   readonly correlationId: string;
   readonly body: Partial<ApiError>;
+  /** What Retry-After says; null without it. */
+  readonly retryAfterSeconds: number | null;
 
-  constructor(status: number, body: Partial<ApiError>) {
+  constructor(status: number, body: Partial<ApiError>, retryAfterSeconds: number | null = null) {
     super(body.message ?? `HTTP ${status}`);
     this.name = 'ApiCallError';
     this.status = status;
     this.code = body.code ?? 'unknown';
     this.correlationId = body.correlationId ?? '';
     this.body = body;
+    this.retryAfterSeconds = retryAfterSeconds;
   }
 }
 
@@ -63,9 +66,14 @@ export function createClient(options: ClientOptions): ApiClient {
     });
     const text = await response.text();
     const parsed = parseBody(text);
-    if (!response.ok) throw new ApiCallError(response.status, isRecord(parsed) ? parsed : { message: text });
+    if (!response.ok) throw callError(response, isRecord(parsed) ? parsed : { message: text });
     return parsed as never;
   };
+}
+
+function callError(response: Response, body: Partial<ApiError>): ApiCallError {
+  const seconds = Number.parseInt(response.headers.get('retry-after') ?? '', 10);
+  return new ApiCallError(response.status, body, Number.isNaN(seconds) ? null : seconds);
 }
 
 function buildUrl(base: string, path: string, params: object, query: object): string {

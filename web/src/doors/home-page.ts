@@ -1,0 +1,101 @@
+import { ApiCallError } from '@lintel/contract/client';
+import type { Result } from '@lintel/contract/operations';
+import type { Organization } from '@lintel/contract/orgs';
+import { passwordCard } from '../account/password-card.ts';
+import { readSession, type Session, signOut } from '../account/session.ts';
+import { api, inTime } from '../api.ts';
+import { button, el } from '../ui/element.ts';
+import { brand, notice, renderCard } from '../ui/frame.ts';
+import { localized } from '../ui/localized-text.ts';
+import { chooseOrg, rememberOrg } from './chosen-org.ts';
+import { createOrgView, type OrgView } from './org-view.ts';
+
+type Profile = Result<'get_me_profile'>;
+
+export async function homePage(root: HTMLElement): Promise<void> {
+  const session = await readSession();
+  if (session === null) {
+    location.replace('/sign-in');
+    return;
+  }
+  const profile = await readProfile();
+  const orgs = profile === null ? [] : await readOrgs();
+  const chosen = await chooseOrg(orgs);
+  if (profile === null || chosen === undefined) renderStranger(root, session);
+  else await renderHome(root, session, profile, orgs, chosen);
+}
+
+/** Null for somebody the identity provider knows and this service does not. */
+async function readProfile(): Promise<Profile | null> {
+  try {
+    return await api('get_me_profile', { signal: inTime() });
+  } catch (error) {
+    if (error instanceof ApiCallError && error.status === 401) return null;
+    throw error;
+  }
+}
+
+async function readOrgs(): Promise<readonly Organization[]> {
+  return (await api('list_orgs', { query: { limit: 200 }, signal: inTime() })).items;
+}
+
+function renderStranger(root: HTMLElement, session: Session): void {
+  renderCard(
+    root,
+    'Not a member yet',
+    notice(
+      'plain',
+      'You are signed in as ',
+      el('strong', {}, session.email),
+      ', but belong to no organization.',
+    ),
+    el('p', { class: 'quiet' }, 'Open the link of your invitation, or ask for one.'),
+    signOutButton(),
+  );
+}
+
+async function renderHome(
+  root: HTMLElement,
+  session: Session,
+  profile: Profile,
+  orgs: readonly Organization[],
+  first: Organization,
+): Promise<void> {
+  const place = el('div', { class: 'place' });
+  let view: OrgView | null = null;
+
+  async function show(org: Organization): Promise<void> {
+    view?.stop();
+    view = await createOrgView(org, profile.user_id);
+    document.title = `${localized(org.name)} · Lintel`;
+    place.replaceChildren(view.element);
+  }
+
+  const switcher = orgs.length > 1 ? createSwitcher(orgs, first, show) : null;
+  const who = el('span', { class: 'who', title: profile.email }, localized(profile.name) || profile.email);
+  const header = el('header', { class: 'bar' }, brand(), switcher, who, signOutButton());
+  await show(first);
+  root.replaceChildren(header, passwordCard(session) ?? '', place);
+}
+
+function createSwitcher(
+  orgs: readonly Organization[],
+  first: Organization,
+  show: (org: Organization) => Promise<void>,
+): HTMLElement {
+  const options = orgs.map((org) =>
+    el('option', { value: org.id, selected: org.id === first.id }, localized(org.name)),
+  );
+  const select = el('select', { 'aria-label': 'Organization', name: 'org' }, ...options);
+  select.addEventListener('change', () => {
+    const org = orgs.find(({ id }) => id === select.value);
+    if (org === undefined) return;
+    rememberOrg(org.id);
+    void show(org);
+  });
+  return select;
+}
+
+function signOutButton(): HTMLButtonElement {
+  return button('Sign out', 'secondary', () => void signOut().then(() => location.replace('/sign-in')));
+}
