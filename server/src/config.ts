@@ -1,4 +1,3 @@
-import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { normalizeEmail } from './kernel/email.ts';
 import { Secret } from './kernel/secret.ts';
@@ -26,7 +25,6 @@ export interface Config {
   readonly trustProxy: boolean;
   readonly metricsPort: number | null;
   readonly metricsToken: Secret | null;
-  readonly nodeName: string;
 }
 
 export class ConfigError extends Error {}
@@ -56,7 +54,6 @@ export function readConfig(environment: Env = process.env): Config {
     trustProxy: flag(env, 'TRUST_PROXY', false, faults),
     metricsPort: env.METRICS_PORT === undefined ? null : integer(env, 'METRICS_PORT', 0, faults),
     metricsToken: env.METRICS_TOKEN === undefined ? null : new Secret(env.METRICS_TOKEN),
-    nodeName: env.LINTEL_NODE ?? hostname(),
   };
   if (faults.length > 0) throw new ConfigError(`the configuration is not valid:\n  ${faults.join('\n  ')}`);
   return config;
