@@ -223,8 +223,8 @@ create table entity_states (
   status text not null check (status in ('open', 'closed', 'unknown')),
   source text not null,
   observed_at timestamptz not null,
-  primary key (org_id, entity_id),
-  foreign key (org_id, entity_id) references entities (org_id, id) on delete cascade
+  -- No foreign key: an outcome must be written even when its entity was purged while the command was under way.
+  primary key (org_id, entity_id)
 ) with (fillfactor = 50);
 
 create function bump_epochs(p_orgs text[]) returns void

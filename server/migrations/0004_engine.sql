@@ -23,7 +23,8 @@ create table intents (
 );
 create unique index intents_idempotency on intents (org_id, principal_id, idempotency_key)
   where idempotency_key is not null;
-create index intents_dispatching on intents (not_after) where state = 'dispatching';
+-- By key, not by time: finishing an intent must find it here as directly as by its primary key.
+create index intents_dispatching on intents (org_id, id) where state = 'dispatching';
 
 -- Counters are striped: one hot organization must not queue on one row.
 create table usage_counters (

@@ -70,37 +70,42 @@ end $$;
 -- T2, for many intents at once. Only an intent that is still dispatching is finished, and only then is its event
 -- written: whoever comes second (a late answer after recovery, a repeated call after a lost acknowledgement) changes
 -- nothing and reads the state that stands.
-create function finish_intents(p_rows jsonb) returns table (org_id text, id text, state text)
+create function finish_intents(p_rows jsonb) returns table (out_id text, out_state text)
 language plpgsql as $$
+declare
+  n record;
+  i intents;
 begin
   perform set_config('lintel.org', '*', true);
-  return query
-  with input as (
+  -- Row by row, each by its key: the plan of one joined statement would be kept from the day the tables were empty.
+  -- In one order, so that two batches (ours and recovery's) never wait for each other in a circle.
+  for n in
     select * from jsonb_to_recordset(p_rows) as r (
       org_id text, id text, state text, result jsonb, release_key boolean, event_id text, outcome text, details jsonb,
-      status text, status_source text)
-  ), done as (
-    update intents i set state = n.state, result = n.result, finished_at = clock_timestamp(),
-      idempotency_key = case when n.release_key then null else i.idempotency_key end
-    from input n where i.org_id = n.org_id and i.id = n.id and i.state = 'dispatching'
-    returning i.*, n.event_id, n.outcome, n.details as more, n.status, n.status_source
-  ), events as (
+      status text, status_source text) order by r.org_id, r.id
+  loop
+    update intents t set state = n.state, result = n.result, finished_at = clock_timestamp(),
+      idempotency_key = case when n.release_key then null else t.idempotency_key end
+    where t.org_id = n.org_id and t.id = n.id and t.state = 'dispatching'
+    returning * into i;
+    out_id := n.id;
+    if not found then
+      select t.state into out_state from intents t where t.org_id = n.org_id and t.id = n.id;
+      return next;
+      continue;
+    end if;
+    out_state := i.state;
+    return next;
     insert into audit_events (org_id, id, event_type, outcome, source, actor_kind, actor_user_id, actor_agent_id,
       actor_api_key_id, actor_guest_id, resource_type, resource_id, correlation_id, details)
-    select d.org_id, d.event_id, 'entity.action', d.outcome, d.source, d.actor ->> 'kind', d.actor ->> 'userId',
-      d.actor ->> 'agentId', d.actor ->> 'apiKeyId', d.actor ->> 'guestId', 'entity', d.entity_id, d.correlation_id,
-      d.details || d.more || jsonb_build_object('attempt_id', d.id)
-    from done d
-  ), states as (
-    insert into entity_states as s (org_id, entity_id, status, source, observed_at)
-    select distinct on (d.org_id, d.entity_id) d.org_id, d.entity_id, d.status, d.status_source, clock_timestamp()
-    from done d join entities e on e.org_id = d.org_id and e.id = d.entity_id
-    where d.status is not null order by d.org_id, d.entity_id, d.id desc
-    on conflict on constraint entity_states_pkey do update
-      set status = excluded.status, source = excluded.source, observed_at = excluded.observed_at
-      where s.observed_at <= excluded.observed_at
-  )
-  select n.org_id, n.id, coalesce(d.state, i.state) from input n
-    left join done d on d.org_id = n.org_id and d.id = n.id
-    left join intents i on i.org_id = n.org_id and i.id = n.id;
+    values (i.org_id, n.event_id, 'entity.action', n.outcome, i.source, i.actor ->> 'kind', i.actor ->> 'userId',
+      i.actor ->> 'agentId', i.actor ->> 'apiKeyId', i.actor ->> 'guestId', 'entity', i.entity_id, i.correlation_id,
+      i.details || n.details || jsonb_build_object('attempt_id', i.id));
+    if n.status is not null then
+      insert into entity_states (org_id, entity_id, status, source, observed_at)
+      values (i.org_id, i.entity_id, n.status, n.status_source, clock_timestamp())
+      on conflict (org_id, entity_id) do update
+        set status = excluded.status, source = excluded.source, observed_at = excluded.observed_at;
+    end if;
+  end loop;
 end $$;

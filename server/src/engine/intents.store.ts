@@ -118,7 +118,7 @@ export async function finishIntents(
     status_source: intent.statusSource,
   }));
   const states = await db.query<{ id: string; state: IntentState }>(sql`
-    select id, state from finish_intents(${JSON.stringify(rows)})`);
+    select out_id as id, out_state as state from finish_intents(${JSON.stringify(rows)})`);
   return new Map(states.map((row) => [row.id, row.state]));
 }
 
