@@ -1,5 +1,6 @@
 import type { Credentials } from './auth/credentials.ts';
 import { formatToken, type TokenFormat } from './auth/token.rules.ts';
+import type { ComposedIdentity } from './compose-identity.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
 import type { Engine } from './engine/engine.ts';
@@ -17,9 +18,17 @@ import { entityRoutes } from './features/entities/entities.routes.ts';
 import { createEntitiesService } from './features/entities/entities.service.ts';
 import { integrationRoutes } from './features/integrations/integrations.routes.ts';
 import { createIntegrationsService } from './features/integrations/integrations.service.ts';
+import { meRoutes } from './features/me/me.routes.ts';
+import { createMeService } from './features/me/me.service.ts';
+import { createAdmitAttempt } from './features/org-invitations/invitation-attempts.ts';
+import { createInvitationSecrets } from './features/org-invitations/invitation-secrets.ts';
+import { orgInvitationRoutes } from './features/org-invitations/org-invitations.routes.ts';
+import { createInvitationsService } from './features/org-invitations/org-invitations.service.ts';
 import { createOrgTreeService } from './features/orgs/org-tree.service.ts';
 import { orgRoutes } from './features/orgs/orgs.routes.ts';
 import { createOrgsService } from './features/orgs/orgs.service.ts';
+import { sessionRoutes } from './features/session/session.routes.ts';
+import { createSessionService } from './features/session/session.service.ts';
 import { statusRoutes } from './features/status/status.routes.ts';
 import { userRoutes } from './features/users/users.routes.ts';
 import { createUsersService } from './features/users/users.service.ts';
@@ -39,6 +48,7 @@ export interface Parts {
   readonly tokenFormat: TokenFormat;
   readonly engine: Engine;
   readonly providers: Providers;
+  readonly identity: Pick<ComposedIdentity, 'sessions' | 'accounts'>;
 }
 
 /** One handler for every operation of the contract. */
@@ -62,15 +72,24 @@ export function composeHandlers(parts: Parts): Handlers {
   } as unknown as Handlers;
 }
 
-function peopleRoutes({ db, rootOrgId, credentials }: Parts) {
-  const users = createUsersService({
+/** Who belongs where, and how people come in. */
+function peopleRoutes({ config, db, clock, pepper, rootOrgId, credentials, identity }: Parts) {
+  const { accounts, sessions } = identity;
+  const users = createUsersService({ db, rootOrgId, accounts, orgScope: credentials.orgScope });
+  const invitations = createInvitationsService({
     db,
-    rootOrgId,
-    keepsPasswords: false,
-    identities: { create: async () => {}, endSessions: async () => {}, remove: async () => {} },
-    orgScope: credentials.orgScope,
+    clock,
+    secrets: createInvitationSecrets(pepper),
+    publicUrl: config.publicUrl,
+    admitAttempt: createAdmitAttempt(db, clock),
   });
-  return userRoutes(users);
+  const https = config.publicUrl.startsWith('https:');
+  return {
+    ...userRoutes(users),
+    ...orgInvitationRoutes(invitations, clock),
+    ...sessionRoutes(createSessionService({ sessions, https })),
+    ...meRoutes(createMeService({ db, rootOrgId, accounts })),
+  };
 }
 
 /** What there is to open, and where it hangs. */

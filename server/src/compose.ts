@@ -5,13 +5,15 @@ import { createCredentials } from './auth/credentials.ts';
 import type { TokenFormat } from './auth/token.rules.ts';
 import { composeEdge } from './compose-edge.ts';
 import { composeHandlers } from './compose-handlers.ts';
+import { composeIdentity } from './compose-identity.ts';
 import type { Config } from './config.ts';
 import { createDatabase, type Database } from './db/database.ts';
 import { createEngine } from './engine/engine.ts';
 import { createProviders } from './engine/providers.ts';
-import { type AuthenticateDeps, createAuthenticate, type SessionReader } from './http/authenticate.ts';
+import { type AuthenticateDeps, createAuthenticate } from './http/authenticate.ts';
 import { bindOperations } from './http/bind-operations.ts';
 import { createDenialRecorder } from './http/denials.ts';
+import { addIdentityRoutes } from './http/identity-routes.ts';
 import { createHttpServer } from './http/server.ts';
 import { actorOf } from './kernel/call.ts';
 import type { Clock } from './kernel/clock.ts';
@@ -46,8 +48,7 @@ export interface App {
 export function compose(options: ComposeOptions): App {
   const { config, clock, rootOrgId } = options;
   const parts = composeParts(options);
-  const { db, credentials, engine, partitions } = parts;
-  const sessions: SessionReader = { read: async () => null };
+  const { db, credentials, engine, partitions, identity } = parts;
   const handlers = composeHandlers({ ...options, ...parts });
   const http = createHttpServer({
     logger: options.logger,
@@ -58,7 +59,8 @@ export function compose(options: ComposeOptions): App {
   options.onHttp?.(http);
   const authenticate = createAuthenticate({
     credentials,
-    sessions,
+    sessions: identity.sessions,
+    provision: identity.provisioning.provision,
     publicOrigin: config.publicUrl,
     onRejectedKey: recordRejectedKey(db, rootOrgId),
   });
@@ -69,6 +71,9 @@ export function compose(options: ComposeOptions): App {
     denials: createDenialRecorder(db, rootOrgId),
     confirmHeader: `x-${config.brand}-confirm`,
   });
+  if (identity.builtin !== null) {
+    addIdentityRoutes(http, { provider: identity.builtin, publicOrigin: config.publicUrl });
+  }
   const edge = composeEdge(http, { config, db, clock });
   return {
     http,
@@ -76,10 +81,12 @@ export function compose(options: ComposeOptions): App {
     start: async () => {
       await partitions.start();
       await engine.start();
+      identity.start();
     },
     listen: () => edge.listen(),
     close: async () => {
       await edge.close();
+      identity.stop();
       await engine.stop();
       await partitions.stop();
       await credentials.flushUses();
@@ -89,7 +96,8 @@ export function compose(options: ComposeOptions): App {
 }
 
 /** Everything below HTTP and the features. */
-function composeParts({ config, databaseUrl, clock, logger, pepper }: ComposeOptions) {
+function composeParts(options: ComposeOptions) {
+  const { config, databaseUrl, clock, logger, pepper } = options;
   const tokenFormat: TokenFormat = { apiBase: `${config.publicUrl}/api/v1`, brand: config.brand };
   const db = createDatabase({
     url: databaseUrl,
@@ -107,6 +115,7 @@ function composeParts({ config, databaseUrl, clock, logger, pepper }: ComposeOpt
     db,
     tokenFormat,
     providers,
+    identity: composeIdentity({ ...options, db }),
     credentials: createCredentials({ db, pepper, tokenFormat, clock }),
     engine: createEngine({ db, clock, logger, providers }),
     partitions: createAuditPartitions(db, logger),

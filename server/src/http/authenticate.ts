@@ -15,16 +15,25 @@ export interface Authenticated {
   readonly session: IdentitySession | null;
   /** Cookies make the browser a confused deputy; tokens do not. */
   readonly byCookie: boolean;
+  /** Of the session, when it came by one. */
+  readonly sessionToken: string | null;
 }
 
 export interface AuthenticateDeps {
   readonly credentials: Credentials;
   readonly sessions: SessionReader;
+  /** Makes or finds a user for a session that stands for nobody; false when there is none. */
+  readonly provision: (session: IdentitySession, correlationId: string) => Promise<boolean>;
   readonly publicOrigin: string;
   readonly onRejectedKey: (request: FastifyRequest, principal: Principal, reason: string) => Promise<void>;
 }
 
-const nobody: Authenticated = { principal: null, session: null, byCookie: false };
+export const nobody: Authenticated = {
+  principal: null,
+  session: null,
+  byCookie: false,
+  sessionToken: null,
+};
 
 export function createAuthenticate(deps: AuthenticateDeps) {
   async function byToken(request: FastifyRequest, token: string): Promise<Authenticated> {
@@ -41,7 +50,13 @@ export function createAuthenticate(deps: AuthenticateDeps) {
     if (session === null) return nobody;
     const byCookie = sessionToken === null;
     if (byCookie) requireSameOrigin(request, deps.publicOrigin);
-    return { principal: await deps.credentials.userOf(session), session, byCookie };
+    return { principal: await userOf(request, session), session, byCookie, sessionToken };
+  }
+
+  async function userOf(request: FastifyRequest, session: IdentitySession): Promise<Principal | null> {
+    const user = await deps.credentials.userOf(session);
+    if (user !== null || !(await deps.provision(session, request.id))) return user;
+    return deps.credentials.userOf(session);
   }
 
   return async function authenticate(request: FastifyRequest, kind: AuthKind): Promise<Authenticated> {

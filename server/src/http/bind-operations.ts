@@ -6,9 +6,10 @@ import type { Credentials } from '../auth/credentials.ts';
 import { AppError, type FieldProblem } from '../kernel/app-error.ts';
 import type { Call, OrgScope, Principal } from '../kernel/call.ts';
 import type { Handlers } from '../kernel/handler.ts';
+import { Secret } from '../kernel/secret.ts';
 import { StaleDecision } from '../kernel/stale-decision.ts';
 import { isUlid } from '../kernel/ulid.ts';
-import type { Authenticate, Authenticated } from './authenticate.ts';
+import { type Authenticate, type Authenticated, nobody } from './authenticate.ts';
 import { authorize } from './authorize.ts';
 import { type DenialRecorder, isDenial } from './denials.ts';
 import { toAppError } from './error-body.ts';
@@ -84,7 +85,7 @@ async function decideAfresh<T>(work: () => Promise<T>): Promise<T> {
 
 /** authenticate → organization → role → validate. A stranger learns nothing of what a valid request looks like. */
 async function admit(deps: BindDeps, operation: OperationSpec, validate: Validate, request: FastifyRequest) {
-  const anonymous = callOf(deps, request, { principal: null, session: null, byCookie: false });
+  const anonymous = callOf(deps, request, nobody);
   const who = await withDenials(deps, operation, request, anonymous, null, () =>
     deps.authenticate(request, operation.auth),
   );
@@ -134,11 +135,19 @@ function callOf(deps: BindDeps, request: FastifyRequest, who: Authenticated): Ca
     source: who.byCookie ? 'dashboard' : 'api',
     principal: who.principal,
     session: who.session,
+    sessionCredential: {
+      cookie: secretOrNull(request.headers.cookie),
+      sessionToken: secretOrNull(who.sessionToken),
+    },
     ip: request.ip,
     userAgent: request.headers['user-agent'] ?? null,
     idempotencyKey: headerText(request, 'idempotency-key'),
     confirmation: headerText(request, deps.confirmHeader),
   };
+}
+
+function secretOrNull(value: string | null | undefined): Secret | null {
+  return value === null || value === undefined ? null : new Secret(value);
 }
 
 function headerText(request: FastifyRequest, name: string): string | null {

@@ -1,6 +1,7 @@
 import type { ActorKind, AuditSource } from '@lintel/contract/events';
 import type { Role } from '@lintel/contract/roles';
 import { AppError } from './app-error.ts';
+import type { Secret } from './secret.ts';
 
 /** An organization a request works in, with what is needed to know the caller's rights there. */
 export interface OrgScope {
@@ -60,12 +61,20 @@ export interface IdentitySession {
   readonly record: Record<string, unknown>;
 }
 
+/** What a request showed to the identity provider, kept for signing out. */
+export interface SessionCredential {
+  readonly cookie: Secret | null;
+  readonly sessionToken: Secret | null;
+}
+
 /** Everything about one request that services need and HTTP does not own. */
 export interface Call {
   readonly correlationId: string;
   readonly source: AuditSource;
   readonly principal: Principal | null;
   readonly session: IdentitySession | null;
+  /** Absent where no HTTP request made the call. */
+  readonly sessionCredential?: SessionCredential;
   readonly ip: string | null;
   readonly userAgent: string | null;
   readonly idempotencyKey: string | null;
