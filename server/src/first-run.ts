@@ -2,6 +2,7 @@ import { type AuditOrigin, recordEvent } from './audit/audit.store.ts';
 import { ensureAuditPartitions } from './audit/audit-partitions.store.ts';
 import { insertGrants } from './auth/role-grants.store.ts';
 import { formatToken } from './auth/token.rules.ts';
+import { identityBaseUrl } from './compose-identity.ts';
 import type { Config } from './config.ts';
 import type { Database, Tx } from './db/database.ts';
 import { createDemoBuilding, type DemoIds, findDemoIds } from './demo-building.ts';
@@ -17,7 +18,7 @@ import {
   insertRootOrg,
   lockInstallation,
 } from './first-run.store.ts';
-import type { Accounts } from './identity/accounts.ts';
+import { createSignInLink } from './identity/accounts.ts';
 import { systemActor } from './kernel/call.ts';
 import type { Clock } from './kernel/clock.ts';
 import { hmacSha256, type Secret } from './kernel/secret.ts';
@@ -28,12 +29,9 @@ export interface FirstRunDeps {
   readonly config: Config;
   readonly db: Database;
   readonly clock: Clock;
-  readonly accounts: (secrets: { pepper: Secret; rootOrgId: string }) => SignInAccounts;
   /** Whether a later start, too, makes a link. */
   readonly wantsSignInLink: boolean;
 }
-
-export type SignInAccounts = Pick<Accounts, 'createIdentity' | 'createSignInLink'>;
 
 export interface ReadyInstallation {
   readonly rootOrgId: string;
@@ -46,7 +44,6 @@ export interface ReadyInstallation {
   readonly signInUrl: string | null;
 }
 
-const administratorName = 'Administrator';
 const keyLifetimeMs = 365 * 86_400_000;
 
 /** Makes the installation on an empty database, in one transaction; finds it on any other. */
@@ -72,8 +69,7 @@ async function resume(
 ): Promise<ReadyInstallation> {
   const administrator = await findAdministrator(tx, rootOrgId, deps.config.adminEmail);
   const wantsLink = deps.wantsSignInLink && administrator !== null;
-  const accounts = deps.accounts({ pepper, rootOrgId });
-  const signInUrl = wantsLink ? await createSignInLink(tx, accounts, administrator) : null;
+  const signInUrl = wantsLink ? await signInLink(deps.config, tx, pepper, administrator) : null;
   const demo = await findDemoIds(tx, homeOrgId);
   const adminEmail = administrator?.email ?? null;
   return { rootOrgId, homeOrgId, pepper, adminEmail, demo, apiKey: null, signInUrl };
@@ -89,17 +85,15 @@ async function install(deps: FirstRunDeps, tx: Tx, pepper: Secret): Promise<Read
     ? await createDemoBuilding(tx, { orgId: homeOrgId, administratorId: administrator.userId, origin })
     : {};
   const apiKey = await createKey(deps, tx, origin, { orgId: homeOrgId, pepper, administrator });
-  const signInUrl = await createSignInLink(tx, deps.accounts({ pepper, rootOrgId }), administrator);
+  const signInUrl = await signInLink(config, tx, pepper, administrator);
   await insertInstallation(tx, { rootOrgId, homeOrgId, pepperCheck: pepperCheck(pepper) });
   return { rootOrgId, homeOrgId, pepper, adminEmail: administrator.email, demo, apiKey, signInUrl };
 }
 
-/** Null where an external provider signs people in. One that was external before knows no identity of ours yet. */
-async function createSignInLink(tx: Tx, accounts: SignInAccounts, { userId, email }: Administrator) {
-  const link = await accounts.createSignInLink(tx, email);
-  if (link !== null) return link;
-  await accounts.createIdentity(tx, { email, name: administratorName }, userId);
-  return accounts.createSignInLink(tx, email);
+/** Null where an external provider signs people in. */
+async function signInLink(config: Config, tx: Tx, pepper: Secret, administrator: Administrator) {
+  if (config.identityUrl !== null) return null;
+  return createSignInLink({ pepper, baseUrl: identityBaseUrl(config) }, tx, administrator);
 }
 
 async function createRootOrg(tx: Tx, origin: AuditOrigin): Promise<string> {
@@ -138,7 +132,7 @@ async function createAdministrator(
   email: string,
 ): Promise<Administrator> {
   const userId = ulid();
-  const name = administratorName;
+  const name = 'Administrator';
   await insertUser(tx, userId, { name: { en: name }, email, emailIsSynthetic: false, phone: null });
   await insertGrants(tx, userId, [{ orgId: rootOrgId, role: 'admin' }], userId);
   const resource = { type: 'user', id: userId, name };

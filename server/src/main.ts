@@ -4,7 +4,6 @@ import { compose } from './compose.ts';
 import { type Config, readConfig } from './config.ts';
 import { migrate } from './db/migrate.ts';
 import { prepareInstallation, type ReadyInstallation } from './first-run.ts';
-import { createExternalAccounts } from './identity/accounts.ts';
 import { systemClock } from './kernel/clock.ts';
 import { createLogger } from './kernel/logger.ts';
 import { type Arguments, readArguments, usage } from './startup-arguments.ts';
@@ -72,7 +71,6 @@ async function serve(config: Config, args: Arguments, databaseUrl: string): Prom
       db,
       clock: systemClock,
       wantsSignInLink: args.signInLink,
-      accounts: createExternalAccounts,
     }),
   );
   const { pepper, rootOrgId } = installation;
