@@ -1,0 +1,206 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts';
+import { createWorld } from '../../test/support/test-world.ts';
+import { createDatabase, type Database } from '../db/database.ts';
+import { systemActor } from '../kernel/call.ts';
+import { sha256 } from '../kernel/secret.ts';
+import { ulid } from '../kernel/ulid.ts';
+import {
+  type FinishedIntent,
+  finishIntents,
+  insertConfirmation,
+  listOrphans,
+  type NewIntent,
+  openIntent,
+} from './intents.store.ts';
+import { createOutcomeWriter } from './outcome-writer.ts';
+
+describe('intents', () => {
+  let owner: TestDatabase;
+  let db: Database;
+  let orgId: string;
+  let epoch: number;
+
+  beforeAll(async () => {
+    owner = await createTestDatabase(inject('ownerUrl'));
+    db = createDatabase({ url: owner.url, maxConnections: 8, onError: () => undefined });
+    orgId = await createWorld(owner).org();
+    epoch = await currentEpoch();
+  });
+  afterAll(async () => {
+    await db.close();
+    await owner.drop();
+  });
+
+  const currentEpoch = async () => {
+    const [row] = await owner.query<{ epoch: string }>('select epoch from org_epochs where org_id = $1', [
+      orgId,
+    ]);
+    return Number(row?.epoch);
+  };
+  const intent = (change: Partial<NewIntent> = {}): NewIntent => ({
+    orgId,
+    epoch,
+    credentialExpiresAt: null,
+    id: ulid(),
+    entityId: 'E',
+    deviceId: 'D',
+    integrationId: 'N',
+    actionId: 'switchable.open',
+    principalKind: 'user',
+    principalId: 'P',
+    actor: systemActor,
+    source: 'api',
+    details: {},
+    correlationId: ulid(),
+    idempotencyKey: null,
+    fingerprint: sha256('request'),
+    confirmationHash: null,
+    deadlineMs: 5_000,
+    minIntervalMs: 0,
+    counters: [],
+    stripe: 0,
+    ...change,
+  });
+  const finished = (id: string, change: Partial<FinishedIntent> = {}): FinishedIntent => ({
+    orgId,
+    id,
+    state: 'succeeded',
+    result: {},
+    releaseKey: false,
+    outcome: 'succeeded',
+    details: {},
+    status: null,
+    statusSource: 'test',
+    ...change,
+  });
+  const intentCount = async () =>
+    Number((await owner.query<{ n: string }>('select count(*) as n from intents'))[0]?.n);
+
+  it('refuses a decision of an older epoch, and writes nothing', async () => {
+    const before = await intentCount();
+    expect(await openIntent(db.direct, intent({ epoch: epoch - 1 }))).toEqual({ kind: 'stale' });
+    expect(await intentCount()).toBe(before);
+  });
+
+  it.each([
+    ['a key', `update api_keys set revoked_at = now() where org_id = $1`],
+    ['a role', `delete from role_grants where org_id = $1`],
+    ['an agent', `update agents set revoked_at = now() where org_id = $1`],
+    ['an integration', `update integrations set enabled = false where org_id = $1`],
+    [
+      'a user',
+      `update users set deleted_at = now() where id in (select created_by_user_id from api_keys where org_id = $1)`,
+    ],
+    ['the organization', `update orgs set deleted_at = now() where id = $1`],
+  ])('any change of %s makes a decision stale', async (_name, change) => {
+    const world = createWorld(owner);
+    const own = await world.org();
+    const user = await world.user();
+    await world.grant(own, user, 'admin');
+    await world.key(own, user, { agentId: await world.agent(own, user) });
+    await world.building(own);
+    const [row] = await owner.query<{ epoch: string }>('select epoch from org_epochs where org_id = $1', [
+      own,
+    ]);
+    await owner.query(change, [own]);
+    expect(await openIntent(db.direct, intent({ orgId: own, epoch: Number(row?.epoch) }))).toEqual({
+      kind: 'stale',
+    });
+  });
+
+  it('makes decisions in descendants stale when a role above changes', async () => {
+    const world = createWorld(owner);
+    const parent = await world.org();
+    const child = await world.org({ parentId: parent });
+    const user = await world.user();
+    const [row] = await owner.query<{ epoch: string }>('select epoch from org_epochs where org_id = $1', [
+      child,
+    ]);
+    await world.grant(parent, user, 'admin');
+    expect(await openIntent(db.direct, intent({ orgId: child, epoch: Number(row?.epoch) }))).toEqual({
+      kind: 'stale',
+    });
+  });
+
+  it('refuses a credential that expires by the clock of the database', async () => {
+    expect(await openIntent(db.direct, intent({ credentialExpiresAt: new Date(0) }))).toEqual({
+      kind: 'expired',
+    });
+  });
+
+  it('spends a proof once among many, and only for its own request', async () => {
+    const token = sha256('token');
+    const proof = { orgId, tokenHash: token, fingerprint: sha256('request'), lifetimeSeconds: 600 };
+    await db.inOrg(orgId, (tx) => insertConfirmation(tx, proof));
+    const other = intent({ confirmationHash: token, fingerprint: sha256('other request') });
+    expect(await openIntent(db.direct, other)).toEqual({ kind: 'confirmation_invalid' });
+    const verdicts = await Promise.all(
+      Array.from({ length: 20 }, () => openIntent(db.direct, intent({ confirmationHash: token }))),
+    );
+    expect(verdicts.filter((verdict) => verdict.kind === 'opened')).toHaveLength(1);
+    expect(verdicts.filter((verdict) => verdict.kind === 'confirmation_invalid')).toHaveLength(19);
+  });
+
+  it('a proof that is too old is worth nothing', async () => {
+    const token = sha256('old');
+    await db.inOrg(orgId, (tx) =>
+      insertConfirmation(tx, {
+        orgId,
+        tokenHash: token,
+        fingerprint: sha256('request'),
+        lifetimeSeconds: -1,
+      }),
+    );
+    expect((await openIntent(db.direct, intent({ confirmationHash: token }))).kind).toBe(
+      'confirmation_invalid',
+    );
+  });
+
+  it('finishes an intent once, whoever comes second, with one event', async () => {
+    const opened = intent();
+    await openIntent(db.direct, opened);
+    const [first, second] = await Promise.all([
+      finishIntents(db.direct, [finished(opened.id)]),
+      finishIntents(db.direct, [finished(opened.id, { state: 'unknown', outcome: 'unknown' })]),
+    ]);
+    expect(first.get(opened.id)).toBe(second.get(opened.id));
+    const events = await owner.query('select outcome from audit_events where correlation_id = $1', [
+      opened.correlationId,
+    ]);
+    expect(events).toHaveLength(1);
+  });
+
+  it('the writer repeats a batch whose acknowledgement was lost, without a second event', async () => {
+    const opened = intent();
+    await openIntent(db.direct, opened);
+    let losses = 1;
+    const lossy: Database = {
+      ...db,
+      direct: {
+        ...db.direct,
+        query: async (query) => {
+          const rows = await db.direct.query(query);
+          if (losses-- > 0) throw new Error('the connection broke after the commit');
+          return rows as never;
+        },
+      },
+    };
+    expect(await createOutcomeWriter(lossy).write(finished(opened.id))).toBe('succeeded');
+    expect(losses).toBe(-1);
+    const events = await owner.query('select outcome from audit_events where correlation_id = $1', [
+      opened.correlationId,
+    ]);
+    expect(events).toEqual([{ outcome: 'succeeded' }]);
+  });
+
+  it('takes an intent for lost only well after its deadline', async () => {
+    const fresh = intent();
+    const old = intent({ deadlineMs: -20_000 });
+    await openIntent(db.direct, fresh);
+    await openIntent(db.direct, old);
+    const orphans = await db.asService((tx) => listOrphans(tx, 100));
+    expect(orphans.map((orphan) => orphan.id)).toContain(old.id);
+    expect(orphans.map((orphan) => orphan.id)).not.toContain(fresh.id);
+  });
+});
