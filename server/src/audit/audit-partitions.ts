@@ -38,7 +38,7 @@ export function createAuditPartitions(
 
   return {
     start: () => {
-      timer = setInterval(run, intervalMs);
+      timer = setInterval(() => void run(), intervalMs);
       timer.unref();
       return run();
     },

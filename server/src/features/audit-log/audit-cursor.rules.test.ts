@@ -62,7 +62,7 @@ describe('audit cursor', () => {
 
   it('is null for any text that nobody signed, and never an exception', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary', maxLength: 120 }), (text) => {
+      fc.property(fc.oneof(fc.string({ maxLength: 120 }), fc.base64String({ maxLength: 160 })), (text) => {
         expect(decodeCursor(text, sign)).toBeNull();
       }),
     );
