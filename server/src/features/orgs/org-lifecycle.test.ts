@@ -152,6 +152,15 @@ describe('life and end of an organization', () => {
     }
   });
 
+  it('lets one of two deletions at once succeed', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const id = await app.world.org();
+      const answers = await Promise.all([remove(id), remove(id)]);
+      expect(answers.toSorted()).toEqual([done, unknown]);
+      expect(await events(id)).toHaveLength(1);
+    }
+  });
+
   it('lets a deletion and a new child race to one of two sound ends', async () => {
     for (let round = 0; round < 20; round += 1) {
       const id = await app.world.org();

@@ -16,7 +16,7 @@ import {
   subtreeHeight,
   updateOrg,
 } from './org-tree.store.ts';
-import { changedFields, judgePlacement, maxDepth, type PlacementVerdict } from './orgs.rules.ts';
+import { changedFields, judgePlacement, maxDepth, type PlacementRefusal } from './orgs.rules.ts';
 import { type Described, describeOrg } from './orgs.service.ts';
 import { findOrg, type Org } from './orgs.store.ts';
 
@@ -77,10 +77,10 @@ async function createOrg(
 ): Promise<Described<Org>> {
   const principal = principalOf(call);
   const id = input.id ?? ulid();
-  const parent = await findOrg(tx, input.parent_id ?? deps.rootOrgId);
-  const verdict = judgePlacement(principal, parent, { rootId: null, height: 1 });
-  if (verdict === 'not_found' && (input.parent_id ?? null) === null) throw needsParent();
-  if (verdict !== 'ok' || parent === null) throw refusalOf(verdict);
+  const wanted = await findOrg(tx, input.parent_id ?? deps.rootOrgId);
+  const placement = judgePlacement(principal, wanted, { rootId: null, height: 1 });
+  if (!placement.ok) throw (input.parent_id ?? null) === null ? needsParent() : refusalOf(placement.reason);
+  const { parent } = placement;
   const name = parseName(input.name, parent.defaultLocale);
   const description = parseDescription(input.description ?? null);
   const org = await insertOrg(tx, { id, parent, name, description });
@@ -113,12 +113,11 @@ async function moveIfAsked(tx: Tx, call: Call, org: Org, parentId: string | null
   const principal = principalOf(call);
   // A move decides whose administrators the organization gets, so the right to edit it is not enough.
   requireRole(principal, org, 'admin');
-  const parent = await findOrg(tx, parentId);
   const height = await subtreeHeight(tx, org);
-  const verdict = judgePlacement(principal, parent, { rootId: org.id, height });
-  if (verdict !== 'ok' || parent === null) throw refusalOf(verdict);
-  await moveSubtree(tx, org, parent);
-  return { old_parent_id: org.parentId, new_parent_id: parent.id };
+  const placement = judgePlacement(principal, await findOrg(tx, parentId), { rootId: org.id, height });
+  if (!placement.ok) throw refusalOf(placement.reason);
+  await moveSubtree(tx, org, placement.parent);
+  return { old_parent_id: org.parentId, new_parent_id: placement.parent.id };
 }
 
 async function removeOrg(tx: Tx, call: Call, id: string): Promise<Described<Org>> {
@@ -199,8 +198,8 @@ function needsParent(): AppError {
   return new AppError('forbidden', 'name a parent_id: only platform administrators create below the root');
 }
 
-function refusalOf(verdict: PlacementVerdict): AppError {
-  switch (verdict) {
+function refusalOf(reason: PlacementRefusal): AppError {
+  switch (reason) {
     case 'forbidden':
       return new AppError('forbidden', 'this needs the role admin in the parent organization');
     case 'cycle':
@@ -209,7 +208,7 @@ function refusalOf(verdict: PlacementVerdict): AppError {
       return new AppError('org_cycle', `the tree may have ${maxDepth} levels`);
     case 'personal':
       return invalid('/parent_id', 'is a personal organization, which has no children');
-    default:
+    case 'not_found':
       return notFound();
   }
 }

@@ -93,7 +93,8 @@ describe('placement', () => {
     ['ok', rootAdmin, orgAt(deepPath.slice(0, -3)), { rootId: 'x', height: 3 }],
     ['too_deep', rootAdmin, orgAt(deepPath.slice(0, -2)), { rootId: 'x', height: 3 }],
   ] as const)('is %s (case %#)', (verdict, principal, parent, subtree) => {
-    expect(judgePlacement(principal, parent, subtree)).toBe(verdict);
+    const placement = judgePlacement(principal, parent, subtree);
+    expect(placement).toEqual(verdict === 'ok' ? { ok: true, parent } : { ok: false, reason: verdict });
   });
 });
 

@@ -27,19 +27,24 @@ export function ownRoles(principal: Principal, org: OrgPosition): RolesByUser {
   return roles.length === 0 ? {} : { [principal.userId]: roles.toSorted() };
 }
 
-export type PlacementVerdict = 'ok' | 'not_found' | 'forbidden' | 'personal' | 'cycle' | 'too_deep';
+export type PlacementRefusal = 'not_found' | 'forbidden' | 'personal' | 'cycle' | 'too_deep';
+export type Placement =
+  | { readonly ok: true; readonly parent: Org }
+  | { readonly ok: false; readonly reason: PlacementRefusal };
 
 /** Whether the caller may put a subtree of this height below the parent; a new organization has no root id yet. */
 export function judgePlacement(
   principal: Principal,
   parent: Org | null,
   subtree: { readonly rootId: string | null; readonly height: number },
-): PlacementVerdict {
-  if (parent === null || parent.deletedAt !== null || !isMember(principal, parent)) return 'not_found';
-  if (!hasRole(principal, parent, 'admin')) return 'forbidden';
-  if (subtree.rootId !== null && parent.path.includes(subtree.rootId)) return 'cycle';
-  if (parent.isPersonal) return 'personal';
-  return parent.path.length + subtree.height > maxDepth ? 'too_deep' : 'ok';
+): Placement {
+  const refuse = (reason: PlacementRefusal): Placement => ({ ok: false, reason });
+  if (parent === null || parent.deletedAt !== null || !isMember(principal, parent))
+    return refuse('not_found');
+  if (!hasRole(principal, parent, 'admin')) return refuse('forbidden');
+  if (subtree.rootId !== null && parent.path.includes(subtree.rootId)) return refuse('cycle');
+  if (parent.isPersonal) return refuse('personal');
+  return parent.path.length + subtree.height > maxDepth ? refuse('too_deep') : { ok: true, parent };
 }
 
 type Described = Pick<Org, 'name' | 'description'>;
