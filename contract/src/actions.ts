@@ -97,6 +97,7 @@ export const actionOperations = [
   defineOperation({
     ...actionOperation,
     id: 'execute_entity_action',
+    verifiedInCommit: true,
     method: 'POST',
     path: '/entities/{id}/actions/{action_id}',
     summary: 'Open, close or toggle',

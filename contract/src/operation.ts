@@ -37,6 +37,11 @@ export interface OperationSpec {
   readonly summary: string;
   readonly description?: string;
   readonly auth: AuthKind;
+  /**
+   * The credential may be recalled from memory: only where the operation's own commit verifies it again together
+   * with the organization's epoch, so that a revocation still holds on the next request.
+   */
+  readonly verifiedInCommit?: boolean;
   /** Whether an agent's credential may call it. */
   readonly agents: boolean;
   readonly org: OrgKind;

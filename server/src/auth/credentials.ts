@@ -1,6 +1,7 @@
 import type { Database } from '../db/database.ts';
 import type { AgentPrincipal, IdentitySession, KeyPrincipal, OrgScope, Principal } from '../kernel/call.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { createLru } from '../kernel/lru.ts';
 import { hmacSha256, type Secret } from '../kernel/secret.ts';
 import { isUlid } from '../kernel/ulid.ts';
 import { toPrincipal } from './principal.rules.ts';
@@ -20,6 +21,8 @@ export type TokenVerdict =
   | { readonly kind: 'unknown' };
 
 export interface Credentials {
+  /** The principal of a token seen before, without a look-up: null when unknown or past its expiry. */
+  recall(token: string): KeyPrincipal | AgentPrincipal | null;
   verifyToken(token: string): Promise<TokenVerdict>;
   userOf(session: IdentitySession): Promise<Principal | null>;
   orgScope(orgId: string): Promise<OrgScope | null>;
@@ -35,18 +38,31 @@ export interface CredentialsDeps {
 }
 
 export function createCredentials({ db, pepper, tokenFormat, clock }: CredentialsDeps): Credentials {
+  const seen = createLru<string, KeyPrincipal | AgentPrincipal>(10_000);
   const uses = new Map<string, { orgId: string; keyId: string; at: Date }>();
   const hashSecret = (secret: string) => hmacSha256(pepper, secret);
 
   function verdictOf(credential: CredentialRow, secretHash: Buffer): TokenVerdict {
     const principal = toPrincipal(credential);
     if (credential.rejected !== null) return { kind: 'rejected', reason: credential.rejected, principal };
-    uses.set(credential.keyId, { orgId: credential.org.id, keyId: credential.keyId, at: clock.now() });
+    noteUse(principal);
+    seen.set(secretHash.toString('base64'), principal);
     return { kind: 'good', principal, secretHash };
+  }
+
+  function noteUse({ keyId, org }: KeyPrincipal | AgentPrincipal): void {
+    uses.set(keyId, { orgId: org.id, keyId, at: clock.now() });
   }
 
   return {
     hashSecret,
+    recall(token) {
+      const secret = parseToken(tokenFormat, token);
+      const principal = secret === null ? undefined : seen.get(hashSecret(secret).toString('base64'));
+      if (principal === undefined || principal.expiresAt <= clock.now()) return null;
+      noteUse(principal);
+      return principal;
+    },
     async verifyToken(token) {
       const secret = parseToken(tokenFormat, token);
       if (secret === null) return { kind: 'unknown' };

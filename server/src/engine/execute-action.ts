@@ -10,7 +10,7 @@ import {
   principalId,
   principalOf,
 } from '../kernel/call.ts';
-import { StaleDecision } from '../kernel/stale-decision.ts';
+import { refusedOnlyAfresh, StaleDecision } from '../kernel/stale-decision.ts';
 import { pickText } from '../kernel/text.ts';
 import { ulid } from '../kernel/ulid.ts';
 import { confirmationHash, issueConfirmation } from './confirmations.ts';
@@ -31,8 +31,10 @@ export async function executeAction(
   org: OrgScope,
   request: ActionRequest,
 ): Promise<ActionResult> {
-  const action = await prepareAction(deps, org, principalOf(call), request);
-  const key = idempotencyKeyOf(call, action.principal);
+  const { action, key } = await refusedOnlyAfresh(call, async () => ({
+    key: idempotencyKeyOf(call, principalOf(call)),
+    action: await prepareAction(deps, org, principalOf(call), request),
+  }));
   const earlier = await requirePermission(deps, call, action, key);
   if (earlier !== null) return earlier;
   const startedMs = deps.clock.monotonicMs();
@@ -67,6 +69,7 @@ async function requirePermission(
   const unknownState =
     verb === 'toggle' && (principal.kind === 'agent' || !action.running.provider.actions.toggle);
   if (!refused && !unconfirmed && !unknownState && target.enabled) return null;
+  if (call.recalled) throw new StaleDecision();
 
   const stored =
     key === null

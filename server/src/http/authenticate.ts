@@ -13,6 +13,8 @@ export interface SessionReader {
 export interface Authenticated {
   readonly principal: Principal | null;
   readonly session: IdentitySession | null;
+  /** From memory: see Call.recalled. */
+  readonly recalled: boolean;
   /** Cookies make the browser a confused deputy; tokens do not. */
   readonly byCookie: boolean;
   /** Of the session, when it came by one. */
@@ -31,11 +33,20 @@ export interface AuthenticateDeps {
 export const nobody: Authenticated = {
   principal: null,
   session: null,
+  recalled: false,
   byCookie: false,
   sessionToken: null,
 };
 
 export function createAuthenticate(deps: AuthenticateDeps) {
+  /** Only in the key's own organization: its epoch, which the commit verifies, says nothing of another's. */
+  function byMemory(request: FastifyRequest, token: string): Authenticated | null {
+    const principal = deps.credentials.recall(token);
+    const org = request.headers['x-org'];
+    if (principal === null || (org !== undefined && org !== principal.org.id)) return null;
+    return { ...nobody, principal, recalled: true };
+  }
+
   async function byToken(request: FastifyRequest, token: string): Promise<Authenticated> {
     const verdict = await deps.credentials.verifyToken(token);
     if (verdict.kind === 'good') return { ...nobody, principal: verdict.principal };
@@ -50,7 +61,7 @@ export function createAuthenticate(deps: AuthenticateDeps) {
     if (session === null) return nobody;
     const byCookie = sessionToken === null;
     if (byCookie) requireSameOrigin(request, deps.publicOrigin);
-    return { principal: await userOf(request, session), session, byCookie, sessionToken };
+    return { ...nobody, principal: await userOf(request, session), session, byCookie, sessionToken };
   }
 
   async function userOf(request: FastifyRequest, session: IdentitySession): Promise<Principal | null> {
@@ -59,10 +70,17 @@ export function createAuthenticate(deps: AuthenticateDeps) {
     return deps.credentials.userOf(session);
   }
 
-  return async function authenticate(request: FastifyRequest, kind: AuthKind): Promise<Authenticated> {
+  return async function authenticate(
+    request: FastifyRequest,
+    kind: AuthKind,
+    mayRecall: boolean,
+  ): Promise<Authenticated> {
     if (kind === 'public') return nobody;
     const presented = presentedToken(request);
-    if (presented.kind === 'key' && kind !== 'session') return byToken(request, presented.token);
+    if (presented.kind === 'key' && kind !== 'session') {
+      const recalled = mayRecall ? byMemory(request, presented.token) : null;
+      return recalled ?? byToken(request, presented.token);
+    }
     const found = await bySession(request, presented.kind === 'session' ? presented.token : null);
     if (kind === 'session' && found.session === null) throw unauthorized();
     if (kind === 'principal' && found.principal === null) throw unauthorized();

@@ -7,7 +7,7 @@ import { AppError, type FieldProblem } from '../kernel/app-error.ts';
 import type { Call, OrgScope, Principal } from '../kernel/call.ts';
 import type { Handlers } from '../kernel/handler.ts';
 import { Secret } from '../kernel/secret.ts';
-import { StaleDecision } from '../kernel/stale-decision.ts';
+import { refusedOnlyAfresh, StaleDecision } from '../kernel/stale-decision.ts';
 import { isUlid } from '../kernel/ulid.ts';
 import { type Authenticate, type Authenticated, nobody } from './authenticate.ts';
 import { authorize } from './authorize.ts';
@@ -44,8 +44,13 @@ function bindOperation(app: FastifyInstance, deps: BindDeps, operation: Operatio
   if (handler === undefined) return;
   const validate = compileChecks(operation);
   const status = successStatus(operation);
-  const serve = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const { call, org } = await admit(deps, operation, validate, request);
+  const serve = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    first: boolean,
+  ): Promise<FastifyReply> => {
+    const mayRecall = first && operation.verifiedInCommit === true;
+    const { call, org } = await admit(deps, operation, validate, request, mayRecall);
     const result = await withDenials(deps, operation, request, call, org?.id ?? null, () =>
       handler({
         params: request.params,
@@ -64,17 +69,17 @@ function bindOperation(app: FastifyInstance, deps: BindDeps, operation: Operatio
     url: `${apiBasePath}${operation.path.replace(/\{(\w+)\}/g, ':$1')}`,
     schema: { response: responseSchemas(operation) },
     config: { operation },
-    handler: (request, reply) => decideAfresh(() => serve(request, reply)),
+    handler: (request, reply) => decideAfresh((first) => serve(request, reply, first)),
   });
 }
 
 const maxDecisions = 5;
 
 /** When the organization changed between decision and commit, the request starts over: who is calling, too. */
-async function decideAfresh<T>(work: () => Promise<T>): Promise<T> {
+async function decideAfresh<T>(work: (first: boolean) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await work();
+      return await work(attempt === 1);
     } catch (error) {
       if (!(error instanceof StaleDecision)) throw error;
       if (attempt === maxDecisions)
@@ -84,18 +89,26 @@ async function decideAfresh<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** authenticate → organization → role → validate. A stranger learns nothing of what a valid request looks like. */
-async function admit(deps: BindDeps, operation: OperationSpec, validate: Validate, request: FastifyRequest) {
+async function admit(
+  deps: BindDeps,
+  operation: OperationSpec,
+  validate: Validate,
+  request: FastifyRequest,
+  mayRecall: boolean,
+) {
   const anonymous = callOf(deps, request, nobody);
   const who = await withDenials(deps, operation, request, anonymous, null, () =>
-    deps.authenticate(request, operation.auth),
+    deps.authenticate(request, operation.auth, mayRecall),
   );
   const call = callOf(deps, request, who);
-  const org = await withDenials(deps, operation, request, call, null, async () => {
-    const found = await resolveOrg(deps.credentials, operation, request, call.principal);
-    authorize(operation, call.principal, found);
-    return found;
-  });
-  validate(request);
+  const org = await withDenials(deps, operation, request, call, null, () =>
+    refusedOnlyAfresh(call, async () => {
+      const found = await resolveOrg(deps.credentials, operation, request, call.principal);
+      authorize(operation, call.principal, found);
+      validate(request);
+      return found;
+    }),
+  );
   return { call, org };
 }
 
@@ -110,6 +123,7 @@ async function withDenials<T>(
   try {
     return await work();
   } catch (error) {
+    if (error instanceof StaleDecision) throw error;
     const refusal = toAppError(error);
     if (isDenial(refusal)) {
       const target = orgId ?? (await deniedOrgId(deps, operation, request, call));
@@ -134,6 +148,7 @@ function callOf(deps: BindDeps, request: FastifyRequest, who: Authenticated): Ca
     correlationId: request.id,
     source: who.byCookie ? 'dashboard' : 'api',
     principal: who.principal,
+    recalled: who.recalled,
     session: who.session,
     sessionCredential: {
       cookie: secretOrNull(request.headers.cookie),

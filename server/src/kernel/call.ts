@@ -72,6 +72,8 @@ export interface Call {
   readonly correlationId: string;
   readonly source: AuditSource;
   readonly principal: Principal | null;
+  /** The principal came from memory and is verified in the commit; before it, no refusal may rest on it. */
+  readonly recalled?: boolean;
   readonly session: IdentitySession | null;
   /** Absent where no HTTP request made the call. */
   readonly sessionCredential?: SessionCredential;
