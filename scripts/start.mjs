@@ -19,6 +19,8 @@ try {
 function start(node) {
   const child = spawn(node, [join(root, 'server', 'src', 'main.ts'), ...process.argv.slice(2)], {
     stdio: 'inherit',
+    // Halves what a start spends on reading TypeScript, from the second one on.
+    env: { NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'lintel-node'), ...process.env },
   });
   forwardSignals(child);
   child.once('error', (error) => {
