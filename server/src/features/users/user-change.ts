@@ -2,6 +2,7 @@ import type { EventType } from '@lintel/contract/events';
 import { originOf, recordEvent } from '../../audit/audit.store.ts';
 import { belongsElsewhere } from '../../auth/role-grants.store.ts';
 import type { Database, Tx } from '../../db/database.ts';
+import type { Accounts } from '../../identity/accounts.ts';
 import { AppError, notFound } from '../../kernel/app-error.ts';
 import { type Call, type OrgScope, type Principal, principalOf } from '../../kernel/call.ts';
 import { StaleDecision } from '../../kernel/stale-decision.ts';
@@ -18,25 +19,16 @@ import {
   type User,
 } from './users.store.ts';
 
-export interface NewIdentity {
-  readonly email: string;
-  readonly password: string;
-  readonly name: string;
-}
-
-/** How people sign in. Kept by the identity provider; what users need of it. */
-export interface UserIdentities {
-  create(tx: Tx, identity: NewIdentity, userId: string): Promise<void>;
-  endSessions(tx: Tx, userId: string): Promise<void>;
-  remove(tx: Tx, userId: string): Promise<void>;
-}
+/** How people sign in is the identity provider's; what users need of it. */
+export type UserAccounts = Pick<
+  Accounts,
+  'createIdentity' | 'updateTraits' | 'revokeSessionsOfUser' | 'deleteIdentitiesOfUser'
+>;
 
 export interface UsersDeps {
   readonly db: Database;
   readonly rootOrgId: string;
-  /** Whether the service itself keeps passwords. */
-  readonly keepsPasswords: boolean;
-  readonly identities: UserIdentities;
+  readonly accounts: UserAccounts;
   readonly orgScope: (orgId: string) => Promise<OrgScope | null>;
 }
 

@@ -10,7 +10,7 @@ export function softDeleteUser(deps: UsersDeps, call: Call, org: OrgScope, id: s
       await requireWholeUser(change);
       await requireOtherRootAdmin(change, deps.rootOrgId);
       await setDeleted(change.tx, id, true);
-      await deps.identities.endSessions(change.tx, id);
+      await deps.accounts.revokeSessionsOfUser(change.tx, id);
       return {};
     },
   });
@@ -38,7 +38,7 @@ export function purgeUser(deps: UsersDeps, call: Call, org: OrgScope, id: string
       await requireOtherRootAdmin(change, deps.rootOrgId);
       // Bumps the epochs of all their organizations in one order, before the cascades do it table by table.
       await setDeleted(change.tx, id, true);
-      await deps.identities.remove(change.tx, id);
+      await deps.accounts.deleteIdentitiesOfUser(change.tx, id);
       await deleteUser(change.tx, id);
       await retireUserId(change.tx, id);
       return {};

@@ -65,7 +65,7 @@ async function createUser(deps: UsersDeps, call: Call, org: OrgScope, input: Cre
   const principal = principalOf(call);
   const id = input.id ?? ulid();
   const fields = newFields(id, org, input);
-  const password = usablePassword(deps, fields, input.password ?? null);
+  const password = usablePassword(fields, input.password ?? null);
   const roles = parseRoleMap(input.roles ?? {}, org.id);
   if (roles.size === 0 && !hasRole(principal, { id: deps.rootOrgId, path: [deps.rootOrgId] }, 'admin')) {
     throw new AppError('forbidden', 'only a platform administrator may create a user without roles');
@@ -76,7 +76,8 @@ async function createUser(deps: UsersDeps, call: Call, org: OrgScope, input: Cre
     await requireGrantableMap(tx, principal, roles);
     await insertUser(tx, id, fields);
     if (roles.size > 0) await insertGrants(tx, id, grantsIn(roles), principal.userId);
-    if (password !== null) await deps.identities.create(tx, { email: fields.email, password, name }, id);
+    if (password !== null)
+      await deps.accounts.createIdentity(tx, { email: fields.email, password, name }, id);
     const resource = { type: 'user', id, name };
     const details = { roles: Object.fromEntries(roles), has_password: password !== null };
     await recordEvent(tx, originOf(call), { orgId: org.id, type: 'user.created', resource, details });
@@ -98,10 +99,9 @@ function newFields(id: string, org: OrgScope, input: CreateUserInput): UserField
   };
 }
 
-function usablePassword(deps: UsersDeps, fields: UserFields, password: string | null): string | null {
-  if (password === null) return null;
-  if (fields.emailIsSynthetic) throw invalid('/password', 'needs an email address to sign in with');
-  if (!deps.keepsPasswords) throw invalid('/password', 'is kept by the external identity provider');
+function usablePassword(fields: UserFields, password: string | null): string | null {
+  if (password !== null && fields.emailIsSynthetic)
+    throw invalid('/password', 'needs an email address to sign in with');
   return password;
 }
 
@@ -125,6 +125,10 @@ function changeFields(
       // Who holds a person's addresses can become that person, everywhere they belong.
       if (fields.email !== user.email || phone !== user.phone) await requireWholeUser(change);
       await updateUser(change.tx, id, fields);
+      await deps.accounts.updateTraits(change.tx, id, {
+        ...(fields.email === user.email ? {} : { email: fields.email }),
+        ...(name === null ? {} : { name: pickText(name, org.defaultLocale) }),
+      });
       return { changed: changedFields(user, fields) };
     },
   });
