@@ -1,0 +1,11 @@
+import { benchOpen } from './open.ts';
+
+const benches: Record<string, () => Promise<void>> = { open: benchOpen };
+const names = process.argv.slice(2).filter((argument) => !argument.startsWith('-'));
+
+for (const name of names.length > 0 ? names : Object.keys(benches)) {
+  const bench = benches[name];
+  if (bench === undefined)
+    throw new Error(`there is no bench ${name}; there are: ${Object.keys(benches).join(', ')}`);
+  await bench();
+}

@@ -1,0 +1,106 @@
+import pg from 'pg';
+import { ulid } from '../server/src/kernel/ulid.ts';
+import { percentiles } from './http-load.ts';
+
+export interface SqlTarget {
+  readonly url: string;
+  readonly orgId: string;
+  readonly entityId: string;
+}
+
+/** The two statements of an open, called as fast as the driver can: what the database alone would allow. */
+export async function sqlLoad(target: SqlTarget, connections: number, warmUpMs: number, measureMs: number) {
+  const { epoch, ids } = await readTarget(target);
+  const latencies: number[] = [];
+  const measureFrom = performance.now() + warmUpMs;
+  const end = measureFrom + measureMs;
+  let counter = 0;
+
+  async function runConnection(): Promise<void> {
+    const client = new pg.Client({ connectionString: target.url, options: '-c role=lintel_app' });
+    await client.connect();
+    while (performance.now() < end) {
+      const began = performance.now();
+      counter += 1;
+      await openAndFinish(client, target, epoch, ids, counter);
+      const now = performance.now();
+      if (began >= measureFrom && now <= end) latencies.push(now - began);
+    }
+    await client.end();
+  }
+
+  await Promise.all(Array.from({ length: connections }, runConnection));
+  return { perSecond: (latencies.length / measureMs) * 1000, ...percentiles(latencies) };
+}
+
+interface Ids {
+  readonly device_id: string;
+  readonly integration_id: string;
+}
+
+async function readTarget({ url, orgId, entityId }: SqlTarget): Promise<{ epoch: number; ids: Ids }> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const found = await client.query<Ids & { epoch: string }>(
+    `select d.id as device_id, d.integration_id, p.epoch from entities e
+     join devices d on d.id = e.device_id join org_epochs p on p.org_id = e.org_id where e.org_id = $1 and e.id = $2`,
+    [orgId, entityId],
+  );
+  await client.end();
+  const [row] = found.rows;
+  if (row === undefined) throw new Error('the entity does not exist');
+  return { epoch: Number(row.epoch), ids: row };
+}
+
+async function openAndFinish(
+  client: pg.Client,
+  target: SqlTarget,
+  epoch: number,
+  ids: Ids,
+  n: number,
+): Promise<void> {
+  const id = ulid();
+  const day = new Date().toISOString();
+  const counters = [
+    `door_opens day:${day.slice(0, 10)}`,
+    `door_opens month:${day.slice(0, 7)}`,
+    `voice_invocations day:${day.slice(0, 10)}`,
+  ];
+  const actor = JSON.stringify({ kind: 'api_key', userId: 'u', apiKeyId: 'k' });
+  await client.query({
+    name: 'open',
+    text: `select * from open_intent($1, $2, null, $3, $4, $5, $6, 'switchable.open', 'api_key', 'bench', $7, 'api',
+      '{"resource_name": "door"}', $3, null, $8, null, 5000, 0, $9, $10)`,
+    values: [
+      target.orgId,
+      epoch,
+      id,
+      target.entityId,
+      ids.device_id,
+      ids.integration_id,
+      actor,
+      Buffer.alloc(32),
+      counters,
+      n % 16,
+    ],
+  });
+  const finished = [
+    {
+      org_id: target.orgId,
+      id,
+      state: 'succeeded',
+      result: { ok: true },
+      release_key: false,
+      event_id: id,
+      outcome: 'succeeded',
+      details: { latency_ms: 1 },
+      status: 'open',
+      status_source: 'virtual_demo',
+    },
+  ];
+  await client.query({
+    name: 'finish',
+    text: 'select * from finish_intents($1)',
+    values: [JSON.stringify(finished)],
+  });
+}
