@@ -149,7 +149,11 @@ function translate(error: unknown): unknown {
     connectionFaults.has(code) ||
     /^(08|57P0|53)/.test(code) ||
     /timeout|Connection terminated/i.test(error.message);
-  return gone ? new AppError('unavailable', 'the database can not be reached', { cause: error }) : error;
+  if (gone) return new AppError('unavailable', 'the database can not be reached', { cause: error });
+  // A deadlock or serialization failure undid the whole transaction.
+  if (/^40/.test(code))
+    return new AppError('unavailable', 'the change collided with another', { cause: error });
+  return error;
 }
 
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
