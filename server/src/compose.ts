@@ -82,6 +82,7 @@ export function compose(options: ComposeOptions): App {
       await partitions.start();
       await engine.start();
       identity.start();
+      credentials.start();
     },
     listen: () => edge.listen(),
     close: async () => {
@@ -89,7 +90,7 @@ export function compose(options: ComposeOptions): App {
       identity.stop();
       await engine.stop();
       await partitions.stop();
-      await credentials.flushUses();
+      await credentials.stop();
       await db.close();
     },
   };
@@ -116,7 +117,7 @@ function composeParts(options: ComposeOptions) {
     tokenFormat,
     providers,
     identity: composeIdentity({ ...options, db }),
-    credentials: createCredentials({ db, pepper, tokenFormat, clock }),
+    credentials: createCredentials({ db, pepper, tokenFormat, clock, logger }),
     engine: createEngine({ db, clock, logger, providers }),
     partitions: createAuditPartitions(db, logger),
   };

@@ -1,17 +1,13 @@
 import type { Database } from '../db/database.ts';
 import type { AgentPrincipal, IdentitySession, KeyPrincipal, OrgScope, Principal } from '../kernel/call.ts';
 import type { Clock } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/logger.ts';
 import { createLru } from '../kernel/lru.ts';
 import { hmacSha256, type Secret } from '../kernel/secret.ts';
 import { isUlid } from '../kernel/ulid.ts';
+import { createKeyUses } from './key-uses.ts';
 import { toPrincipal } from './principal.rules.ts';
-import {
-  type CredentialRow,
-  findCredential,
-  findOrgScope,
-  findUserByIdentity,
-  touchKeys,
-} from './principal.store.ts';
+import { type CredentialRow, findCredential, findOrgScope, findUserByIdentity } from './principal.store.ts';
 import { parseToken, type TokenFormat } from './token.rules.ts';
 
 export type TokenVerdict =
@@ -27,7 +23,8 @@ export interface Credentials {
   userOf(session: IdentitySession): Promise<Principal | null>;
   orgScope(orgId: string): Promise<OrgScope | null>;
   hashSecret(secret: string): Buffer;
-  flushUses(): Promise<void>;
+  start(): void;
+  stop(): Promise<void>;
 }
 
 export interface CredentialsDeps {
@@ -35,23 +32,20 @@ export interface CredentialsDeps {
   readonly pepper: Secret;
   readonly tokenFormat: TokenFormat;
   readonly clock: Clock;
+  readonly logger: Logger;
 }
 
-export function createCredentials({ db, pepper, tokenFormat, clock }: CredentialsDeps): Credentials {
+export function createCredentials({ db, pepper, tokenFormat, clock, logger }: CredentialsDeps): Credentials {
   const seen = createLru<string, KeyPrincipal | AgentPrincipal>(10_000);
-  const uses = new Map<string, { orgId: string; keyId: string; at: Date }>();
+  const uses = createKeyUses(db, clock, logger);
   const hashSecret = (secret: string) => hmacSha256(pepper, secret);
 
   function verdictOf(credential: CredentialRow, secretHash: Buffer): TokenVerdict {
     const principal = toPrincipal(credential);
     if (credential.rejected !== null) return { kind: 'rejected', reason: credential.rejected, principal };
-    noteUse(principal);
+    uses.note(principal);
     seen.set(secretHash.toString('base64'), principal);
     return { kind: 'good', principal, secretHash };
-  }
-
-  function noteUse({ keyId, org }: KeyPrincipal | AgentPrincipal): void {
-    uses.set(keyId, { orgId: org.id, keyId, at: clock.now() });
   }
 
   return {
@@ -60,7 +54,7 @@ export function createCredentials({ db, pepper, tokenFormat, clock }: Credential
       const secret = parseToken(tokenFormat, token);
       const principal = secret === null ? undefined : seen.get(hashSecret(secret).toString('base64'));
       if (principal === undefined || principal.expiresAt <= clock.now()) return null;
-      noteUse(principal);
+      uses.note(principal);
       return principal;
     },
     async verifyToken(token) {
@@ -77,10 +71,7 @@ export function createCredentials({ db, pepper, tokenFormat, clock }: Credential
     },
     orgScope: (orgId) =>
       isUlid(orgId) ? db.asService((tx) => findOrgScope(tx, orgId)) : Promise.resolve(null),
-    async flushUses() {
-      const batch = [...uses.values()];
-      uses.clear();
-      if (batch.length > 0) await db.asService((tx) => touchKeys(tx, batch));
-    },
+    start: uses.start,
+    stop: uses.stop,
   };
 }
