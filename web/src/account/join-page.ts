@@ -82,7 +82,7 @@ function pinStep(token: string, session: Session, goOn: () => Promise<void>): HT
     busy: 'Joining…',
     onSubmit: (values) => redeem(token, values.pin ?? ''),
   });
-  const other = button('Use another account', 'link', () => void signOut().then(goOn));
+  const other = button('Use another account', 'link', () => void signOut().then(goOn, goOn));
   return [el('p', {}, 'You are signed in as ', el('strong', {}, session.email), '.'), form, other];
 }
 

@@ -61,21 +61,28 @@ async function renderHome(
   orgs: readonly Organization[],
   first: Organization,
 ): Promise<void> {
-  const place = el('div', { class: 'place' });
-  let view: OrgView | null = null;
-
-  async function show(org: Organization): Promise<void> {
-    view?.stop();
-    view = await createOrgView(org, profile.user_id);
-    document.title = `${localized(org.name)} · Lintel`;
-    place.replaceChildren(view.element);
-  }
-
+  const place = el('div');
+  const show = createStage(place, profile.user_id);
   const switcher = orgs.length > 1 ? createSwitcher(orgs, first, show) : null;
   const who = el('span', { class: 'who', title: profile.email }, localized(profile.name) || profile.email);
   const header = el('header', { class: 'bar' }, brand(), switcher, who, signOutButton());
   await show(first);
   root.replaceChildren(header, passwordCard(session) ?? '', place);
+}
+
+/** Shows one organization at a time: the one that was chosen last, whichever answers first. */
+function createStage(place: HTMLElement, ownUserId: string) {
+  let shown: OrgView | null = null;
+  let wanted: Organization | null = null;
+  return async (org: Organization): Promise<void> => {
+    wanted = org;
+    const view = await createOrgView(org, ownUserId);
+    if (wanted !== org) return view.stop();
+    shown?.stop();
+    shown = view;
+    document.title = `${localized(org.name)} · Lintel`;
+    place.replaceChildren(view.element);
+  };
 }
 
 function createSwitcher(
@@ -91,11 +98,14 @@ function createSwitcher(
     const org = orgs.find(({ id }) => id === select.value);
     if (org === undefined) return;
     rememberOrg(org.id);
-    void show(org);
+    // The reload shows the organization, or what is in the way.
+    show(org).catch(() => location.reload());
   });
   return select;
 }
 
 function signOutButton(): HTMLButtonElement {
-  return button('Sign out', 'secondary', () => void signOut().then(() => location.replace('/sign-in')));
+  // When it failed, the sign-in page finds the session still there and leads back.
+  const leave = () => location.replace('/sign-in');
+  return button('Sign out', 'secondary', () => void signOut().then(leave, leave));
 }

@@ -12,7 +12,8 @@ export function pollWhileVisible(work: () => Promise<void>, everyMs: number): Po
   let isStopped = false;
 
   function schedule(): void {
-    if (!isStopped && document.visibilityState === 'visible') timer = window.setTimeout(run, everyMs);
+    if (!isStopped && document.visibilityState === 'visible')
+      timer = window.setTimeout(() => void run(), everyMs);
   }
 
   async function run(): Promise<void> {
