@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { AppError, type FieldProblem } from '../kernel/app-error.ts';
 import { exceedsDepth } from '../kernel/json-depth.ts';
+import { findDuplicateMember } from '../kernel/json-duplicates.ts';
 
 export const maxJsonDepth = 32;
 
@@ -16,19 +17,30 @@ export function parseJsonBody(text: string): unknown {
   } catch {
     throw new AppError('malformed_json', 'the body is not valid JSON');
   }
-  const problem = findUnstorableText(value, '');
+  const problem = findDuplicate(text) ?? findUnstorable(value, '');
   if (problem !== null)
     throw new AppError('validation_error', `${problem.path} ${problem.message}`, { details: [problem] });
   return value;
 }
 
-/** NUL can not be stored as text, and half a surrogate pair has no UTF-8 form: refused here, once, for everything. */
-function findUnstorableText(value: unknown, path: string): FieldProblem | null {
+/** A member named twice means one thing to us and may mean another to whoever looked at the body before us. */
+function findDuplicate(text: string): FieldProblem | null {
+  const path = findDuplicateMember(text);
+  return path === null ? null : { path, message: 'is given twice' };
+}
+
+/**
+ * NUL can not be stored as text, half a surrogate pair has no UTF-8 form, and 1e309 is no number here: refused here,
+ * once, for everything.
+ */
+function findUnstorable(value: unknown, path: string): FieldProblem | null {
   if (typeof value === 'string') return badText(value, path || '/');
+  if (typeof value === 'number')
+    return Number.isFinite(value) ? null : { path: path || '/', message: 'is out of range' };
   if (typeof value !== 'object' || value === null) return null;
   for (const [key, member] of Object.entries(value)) {
     if (key === '__proto__') return { path: `${path}/__proto__`, message: 'is not a known member' };
-    const found = badText(key, path || '/') ?? findUnstorableText(member, `${path}/${key}`);
+    const found = badText(key, path || '/') ?? findUnstorable(member, `${path}/${key}`);
     if (found !== null) return found;
   }
   return null;
@@ -39,11 +51,22 @@ function badText(text: string, path: string): FieldProblem | null {
   return text.isWellFormed() ? null : { path, message: 'contains an unpaired surrogate' };
 }
 
+/** Strictly: a lenient decoder would put replacement characters into what is then stored. */
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function decodeUtf8(bytes: Buffer): string {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw new AppError('malformed_json', 'the body is not valid UTF-8');
+  }
+}
+
 export function readJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => {
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, bytes, done) => {
     try {
-      done(null, parseJsonBody(text.toString()));
+      done(null, parseJsonBody(decodeUtf8(bytes as Buffer)));
     } catch (error) {
       done(error as Error);
     }
