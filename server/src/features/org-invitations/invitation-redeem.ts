@@ -11,7 +11,8 @@ import { maxPinFailures, resourceOf, statusOf } from './org-invitations.rules.ts
 import type { InvitationsDeps } from './org-invitations.service.ts';
 import {
   countPinFailure,
-  findInvitedOrg,
+  findByToken,
+  holdInvitedOrg,
   type InvitedOrg,
   lockByToken,
   type OrgInvitation,
@@ -49,11 +50,17 @@ export async function redeemInvitation(
   return joined;
 }
 
-/** A stranger with the link learns no more than one without it. */
+/**
+ * A stranger with the link learns no more than one without it. The organization is held before the invitation, in the
+ * order in which a purge takes them.
+ */
 async function openInvitation(deps: InvitationsDeps, tx: Tx, token: string, session: IdentitySession) {
-  const invitation = await lockByToken(tx, deps.secrets.hashToken(token));
-  if (invitation === null || normalizeEmail(session.email ?? '') !== invitation.email) throw notFound();
-  const org = await findInvitedOrg(tx, invitation.orgId);
+  const tokenHash = deps.secrets.hashToken(token);
+  const found = await findByToken(tx, tokenHash);
+  if (found === null || normalizeEmail(session.email ?? '') !== found.email) throw notFound();
+  const org = await holdInvitedOrg(tx, found.orgId);
+  const invitation = await lockByToken(tx, tokenHash);
+  if (invitation === null) throw notFound();
   if (org === null || statusOf(invitation, deps.clock.now()) !== 'pending') throw gone();
   return { invitation, org };
 }

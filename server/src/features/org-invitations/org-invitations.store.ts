@@ -75,11 +75,18 @@ export function lockByToken(tx: Tx, tokenHash: Buffer): Promise<OrgInvitation | 
     select ${columns} from org_invitations i where i.token_hash = ${tokenHash} for update`);
 }
 
+const selectInvitedOrg = (orgId: string) => sql`
+  select o.name, o.path, o.default_locale as "defaultLocale" from orgs o
+  where o.id = ${orgId} and o.deleted_at is null`;
+
 /** Null when deleted. */
 export function findInvitedOrg(tx: Tx, orgId: string): Promise<InvitedOrg | null> {
-  return tx.maybeOne<InvitedOrg>(sql`
-    select o.name, o.path, o.default_locale as "defaultLocale" from orgs o
-    where o.id = ${orgId} and o.deleted_at is null`);
+  return tx.maybeOne<InvitedOrg>(selectInvitedOrg(orgId));
+}
+
+/** Held until the end, so that it is not purged while somebody joins. */
+export function holdInvitedOrg(tx: Tx, orgId: string): Promise<InvitedOrg | null> {
+  return tx.maybeOne<InvitedOrg>(sql`${selectInvitedOrg(orgId)} for key share`);
 }
 
 export interface Renewal {
