@@ -202,5 +202,6 @@ function responseSchemas(operation: OperationSpec): Record<string, unknown> {
 function appendHeader(reply: FastifyReply, name: string, value: string): void {
   const present = reply.getHeader(name);
   const values = present === undefined ? [] : Array.isArray(present) ? present : [String(present)];
-  reply.header(name, [...values, value]);
+  // Fastify itself keeps the lines of set-cookie and would keep the old ones twice.
+  reply.header(name, name.toLowerCase() === 'set-cookie' ? value : [...values, value]);
 }
