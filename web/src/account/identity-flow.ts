@@ -41,6 +41,8 @@ export async function runFlow(
   values: Readonly<Record<string, unknown>>,
 ): Promise<FormProblem | null> {
   const begun = await fetch(`${base}/${kind}/browser`, { headers });
+  if (begun.status === 404)
+    return wholeProblem('Accounts of this service are kept by another identity provider.');
   const view: unknown = await begun.json();
   if (!begun.ok || !isFlow(view)) return failureOf(view);
   // The action names the public address; the page may be open under another name of the same host.

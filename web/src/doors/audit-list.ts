@@ -58,4 +58,5 @@ function whoText({ actor_kind, actor_user_id }: AuditRecord, ownUserId: string):
   return actor_kind === 'user' && actor_user_id === ownUserId ? 'you' : actorTexts[actor_kind];
 }
 
-const capitalized = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+const capitalized = (text: string): string =>
+  `${text.charAt(0).toUpperCase()}${text.slice(1)}`.replace(/^Api\b/, 'API');

@@ -57,9 +57,9 @@ describe('the result', () => {
   };
 
   it('says that a door is open only when it was seen open', () => {
-    expect(resultText('door', result)).toBe('It is open. 12 ms.');
+    expect(resultText('door', result)).toBe('Opened in 12 ms.');
     expect(resultText('door', { ...result, state_source: 'commanded' })).toMatch(/does not report its state/);
-    expect(resultText('light', result)).toBe('It is on. 12 ms.');
+    expect(resultText('light', result)).toBe('Turned on in 12 ms.');
   });
 
   it('tells how long a door stays open, and why it was slow', () => {
@@ -73,6 +73,6 @@ describe('the result', () => {
       message: 'Over the limit.',
     };
     const text = resultText('door', { ...result, door_open_duration_seconds: 5, degradation });
-    expect(text).toBe('It is open. 12 ms. Closes by itself after 5 s. Over the limit.');
+    expect(text).toBe('Opened in 12 ms. Closes by itself after 5 s. Over the limit.');
   });
 });

@@ -41,19 +41,23 @@ export function nextStep(kind: EntityKind, status: EntityStatus): Step {
     : { actionId, label: 'Open', busy: 'Opening…' };
 }
 
-/** Says no more than the service knows: a command that was accepted is not yet a door that moved. */
+/**
+ * Says no more than the service knows: a command that was accepted is not yet a door that moved. It speaks of the past,
+ * because it stays on the page while the door goes on.
+ */
 export function resultText(kind: EntityKind, result: ActionResult): string {
-  const parts = [outcomeText(kind, result), `${result.latency_ms} ms.`];
-  const closesIn = result.door_open_duration_seconds;
-  if (result.state === 'open' && closesIn !== undefined && isEntrance(kind))
-    parts.push(`Closes by itself after ${closesIn} s.`);
+  const parts = [outcomeText(kind, result)];
+  const closesAfter = result.door_open_duration_seconds;
+  if (result.state === 'open' && closesAfter !== undefined && isEntrance(kind))
+    parts.push(`Closes by itself after ${closesAfter} s.`);
   if (result.degradation !== undefined) parts.push(result.degradation.message);
   return parts.join(' ');
 }
 
-function outcomeText(kind: EntityKind, { state, state_source }: ActionResult): string {
+function outcomeText(kind: EntityKind, { state, state_source, latency_ms }: ActionResult): string {
+  const time = `in ${latency_ms} ms`;
+  if (state_source !== 'observed') return `Accepted ${time}; the device does not report its state.`;
   const isOpen = state === 'open';
-  if (state_source === 'observed' && isEntrance(kind)) return isOpen ? 'It is open.' : 'It is closed.';
-  if (state_source === 'observed') return isOpen ? 'It is on.' : 'It is off.';
-  return 'The command was accepted; the device does not report its state.';
+  if (isEntrance(kind)) return `${isOpen ? 'Opened' : 'Closed'} ${time}.`;
+  return `Turned ${isOpen ? 'on' : 'off'} ${time}.`;
 }
