@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { createServer as createHttpServer, type RequestListener, type ServerResponse } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -10,6 +12,7 @@ import { systemClock } from './kernel/clock.ts';
 import { Secret } from './kernel/secret.ts';
 import { readArguments } from './startup-arguments.ts';
 import { requireFreePort } from './startup-database.ts';
+import { drain } from './startup-drain.ts';
 import { explainFailure, StartupError } from './startup-error.ts';
 import { createPepper, pepperCheck, readPepper, requireSamePepper } from './startup-pepper.ts';
 import { reportLine, reportText, type StartReport } from './startup-report.ts';
@@ -156,6 +159,34 @@ describe('requests to stop', () => {
     now += 1;
     handlers.get('SIGINT')?.();
     expect(left).toBe(1);
+  });
+});
+
+describe('draining', () => {
+  const serve = async (handler: RequestListener) => {
+    const server = createHttpServer(handler).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const close = () => new Promise<void>((resolve) => server.close(() => resolve()));
+    return { server, close, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  };
+
+  it('lets a running request finish and does not wait for its idle connection', async () => {
+    const arrived = Promise.withResolvers<ServerResponse>();
+    const { server, close, url } = await serve((_request, response) => arrived.resolve(response));
+    const answer = fetch(url).then((response) => response.text());
+    const response = await arrived.promise;
+    const drained = drain(server, close, 60_000);
+    response.end('done');
+    expect(await answer).toBe('done');
+    await drained;
+  });
+
+  it('cuts off what does not end', async () => {
+    const arrived = Promise.withResolvers<void>();
+    const { server, close, url } = await serve(() => arrived.resolve());
+    const answer = fetch(url);
+    await arrived.promise;
+    await Promise.all([expect(answer).rejects.toThrow(), drain(server, close, 10)]);
   });
 });
 

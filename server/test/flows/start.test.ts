@@ -185,6 +185,21 @@ describe('with a database of the operator', () => {
     expect(stranger.stderr).toMatch(/^This node has another pepper than the database/m);
   });
 
+  it('finishes the open that runs when it is told to stop', async () => {
+    const fresh = await createTestDatabase(inject('ownerUrl'), 'template0');
+    const env = { DATABASE_URL: fresh.url, LINTEL_DATA_DIR: newDataDir(), PORT: await aPort() };
+    const service = start(env);
+    const line = await service.ready;
+    await fresh.query(`update integrations set config = '{"latency_ms": 1500}'`);
+    const path = `/entities/${line.demo.gate}/actions/open`;
+    const opened = call(line, line.api_key, path, { method: 'POST', body: '{}' });
+    await expect.poll(() => fresh.query('select state from intents')).toEqual([{ state: 'dispatching' }]);
+    const { code } = await service.end('SIGTERM');
+    expect([code, await opened]).toMatchObject([0, { status: 200, body: { outcome: 'succeeded' } }]);
+    expect(await fresh.query('select state from intents')).toEqual([{ state: 'succeeded' }]);
+    await fresh.drop();
+  });
+
   it('leaves no database of its own', async () => {
     const dataDir = newDataDir();
     const env = { DATABASE_URL: database.url, LINTEL_PEPPER: 'the same everywhere' };
