@@ -64,7 +64,7 @@ async function openUntilKilled(
 ): Promise<string[]> {
   const answered: string[] = [];
   let started = 0;
-  let killed: Promise<unknown> | null = null;
+  let killed = null as Promise<unknown> | null;
   const worker = async () => {
     while (started < 200) {
       started += 1;
