@@ -6,7 +6,7 @@ import {
   launchBrowser,
   openPage,
   type RunningService,
-  startService,
+  startFirstRun,
   type WatchedPage,
 } from '../support/browser.ts';
 
@@ -17,7 +17,7 @@ let page: Page;
 const password = 'a lintel carries the wall';
 
 beforeAll(async () => {
-  [service, browser] = await Promise.all([startService(), launchBrowser()]);
+  [service, browser] = await Promise.all([startFirstRun(), launchBrowser()]);
   administrator = await openPage(browser, { locale: 'en-GB' });
   page = administrator.page;
 }, 120_000);

@@ -1,80 +1,39 @@
 // The service as people start it, and a real browser in front of it.
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFileSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { repositoryRoot } from './architecture-trees.ts';
+import { freePort, type StartLine, startService } from './service-process.ts';
+import { makeTestDir } from './test-cluster.ts';
 
-/** What `npm start -- --json` prints. */
-export interface PrintedStart {
-  readonly url: string;
-  readonly api_base: string;
-  readonly api_key: string;
-  readonly org_id: string;
-  readonly admin: { readonly email: string };
-  readonly sign_in_url: string;
-  readonly demo: Readonly<Record<string, string>>;
-}
+/** Of a first run: with its secrets. */
+type FirstStartLine = StartLine & { readonly api_key: string; readonly sign_in_url: string };
 
 export interface RunningService {
-  readonly printed: PrintedStart;
+  readonly printed: FirstStartLine;
   stop(): Promise<void>;
 }
 
 /** A first run on an empty data directory, with the embedded database. */
-export async function startService(): Promise<RunningService> {
+export async function startFirstRun(): Promise<RunningService> {
   buildPages();
-  const dataDir = await mkdtemp(join(tmpdir(), 'lintel-browser-'));
-  // As root the database runs as another user, who must be able to enter.
-  await chmod(dataDir, 0o755);
-  const port = String(await freePort());
-  const child = spawn(process.execPath, [join(repositoryRoot, 'server/src/main.ts'), '--json'], {
-    env: { ...process.env, PORT: port, HOST: '127.0.0.1', LINTEL_DATA_DIR: dataDir },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const stop = async () => {
-    await end(child);
-    await rm(dataDir, { recursive: true, force: true });
+  const dataDir = makeTestDir();
+  const env = { PORT: String(await freePort()), HOST: '127.0.0.1', LINTEL_DATA_DIR: dataDir };
+  const service = await startService(env);
+  return {
+    printed: service.ready as FirstStartLine,
+    stop: async () => {
+      await service.end('SIGTERM');
+      await rm(dataDir, { recursive: true, force: true });
+    },
   };
-  try {
-    return { printed: JSON.parse(await firstLine(child)) as PrintedStart, stop };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
 }
 
 function buildPages(): void {
   const code = "(await import('./scripts/install.mjs')).ensureWebBuilt({ quiet: true });";
   execFileSync(process.execPath, ['--input-type=module', '-e', code], { cwd: repositoryRoot });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
-}
-
-async function firstLine({ stdout }: ChildProcess): Promise<string> {
-  if (stdout === null) throw new Error('the service has no output');
-  for await (const line of createInterface({ input: stdout })) return line;
-  throw new Error('the service ended before it was ready; see above');
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = once(child, 'exit');
-  child.kill('SIGTERM');
-  await ended;
 }
 
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
