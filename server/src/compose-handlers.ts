@@ -69,7 +69,7 @@ export function composeHandlers(parts: Parts): Handlers {
     ...auditLogRoutes(createAuditLogService(parts)),
     ...peopleRoutes(parts),
     ...orgRoutes(createOrgsService({ db }), createOrgTreeService({ db, rootOrgId })),
-  } as unknown as Handlers;
+  };
 }
 
 /** Who belongs where, and how people come in. */

@@ -40,8 +40,7 @@ export function bindOperations(app: FastifyInstance, deps: BindDeps): void {
 }
 
 function bindOperation(app: FastifyInstance, deps: BindDeps, operation: OperationSpec): void {
-  const handler = deps.handlers[operation.id as OperationId] as unknown as AnyHandler | undefined;
-  if (handler === undefined) return;
+  const handler = deps.handlers[operation.id as OperationId] as unknown as AnyHandler;
   const validate = compileChecks(operation);
   const status = successStatus(operation);
   const serve = async (
