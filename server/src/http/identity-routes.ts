@@ -73,10 +73,20 @@ function bindFlow(scope: FastifyInstance, binding: Binding, kind: FlowKind): voi
   });
   const submit = { config: answersPages, bodyLimit };
   scope.post(`/self-service/${kind}`, submit, async (request, reply) => {
+    refuseForeignPage(request, publicOrigin);
     const incoming = identityRequestOf(request, publicOrigin);
     const result = await provider.submitFlow(incoming, kind, queryText(request, 'flow'), request.body);
     return replies.submitted(request, reply, result);
   });
+}
+
+/**
+ * The CSRF token proves the browser, but a sibling host can plant its own cookie there and sign the visitor in as
+ * somebody else. Browsers say where a form comes from; native clients say nothing and need no such proof.
+ */
+function refuseForeignPage(request: FastifyRequest, publicOrigin: string): void {
+  const { origin, 'sec-fetch-site': site } = request.headers;
+  if (origin !== undefined || site !== undefined) requireSameOrigin(request, publicOrigin);
 }
 
 function bindPages(scope: FastifyInstance, { provider, publicOrigin, replies }: Binding): void {
