@@ -14,8 +14,11 @@ export function toAppError(error: unknown): AppError {
     case 'FST_ERR_CTP_EMPTY_TYPE':
       return new AppError('unsupported_media_type', 'send application/json', { cause: error });
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-    case 'FST_ERR_BAD_URL':
       return new AppError('validation_error', 'the request is malformed', { cause: error });
+    case 'FST_ERR_BAD_URL':
+      return new AppError('validation_error', 'the address is malformed', { cause: error });
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return new AppError('not_found', 'not found', { cause: error });
     default:
       return new AppError('internal_error', 'something went wrong here', { cause: error });
   }

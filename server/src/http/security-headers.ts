@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 
 /** For answers of the API: nothing may be loaded, framed or kept. Pages set their own content policy. */
 const apiHeaders: Readonly<Record<string, string>> = {
@@ -12,11 +12,13 @@ const apiHeaders: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
 };
 
-export function addSecurityHeaders(app: FastifyInstance, { https }: { https: boolean }): void {
-  app.addHook('onSend', async (_request, reply) => {
-    for (const [name, value] of Object.entries(apiHeaders)) {
-      if (!reply.hasHeader(name)) reply.header(name, value);
-    }
-    if (https) reply.header('strict-transport-security', 'max-age=31536000');
-  });
+export function addSecurityHeaders(app: FastifyInstance, options: { https: boolean }): void {
+  app.addHook('onSend', async (_request, reply) => setSecurityHeaders(reply, options));
+}
+
+export function setSecurityHeaders(reply: FastifyReply, { https }: { https: boolean }): void {
+  for (const [name, value] of Object.entries(apiHeaders)) {
+    if (!reply.hasHeader(name)) reply.header(name, value);
+  }
+  if (https) reply.header('strict-transport-security', 'max-age=31536000');
 }

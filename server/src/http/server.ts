@@ -1,10 +1,16 @@
-import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify';
+import {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  fastify,
+  LogController,
+} from 'fastify';
 import { AppError } from '../kernel/app-error.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { ulid } from '../kernel/ulid.ts';
 import { errorBody, toAppError } from './error-body.ts';
 import { readJsonBodies } from './json-body.ts';
-import { addSecurityHeaders } from './security-headers.ts';
+import { addSecurityHeaders, setSecurityHeaders } from './security-headers.ts';
 
 export interface HttpServerOptions {
   readonly logger: Logger;
@@ -29,6 +35,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     routerOptions: { maxParamLength: 256, ignoreTrailingSlash: false },
     genReqId: (request) => correlationIdOf(request.headers['x-correlation-id']),
     clientErrorHandler: answerClientError,
+    frameworkErrors: (error, { id }, reply) =>
+      answerBadAddress(error, id, reply as unknown as FastifyReply, options),
     http: { maxHeaderSize: 16_384, headersTimeout: 15_000 },
   });
   readJsonBodies(app);
@@ -67,6 +75,13 @@ function answerErrors(app: FastifyInstance): void {
   app.setNotFoundHandler(async (request, reply) =>
     reply.code(404).send(errorBody(new AppError('not_found', 'not found'), request.id)),
   );
+}
+
+/** An address the router can not read is refused before there is a route, and so before every hook. */
+function answerBadAddress(error: Error, id: string, reply: FastifyReply, options: HttpServerOptions): void {
+  const refusal = toAppError(error);
+  setSecurityHeaders(reply, options);
+  reply.header('x-request-id', id).code(refusal.status).send(errorBody(refusal, id));
 }
 
 interface ClientSocket {

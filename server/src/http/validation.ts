@@ -26,7 +26,18 @@ export function compileBody(schema: TSchema): Check {
 
 /** Coerces in place and fills in the defaults. */
 export function compileQuery(schema: TSchema): Check {
-  return checkWith(queryAjv.compile(schema));
+  const check = checkWith(queryAjv.compile(schema));
+  return (value) => {
+    const problems = check(value);
+    return problems.length > 0 ? problems : infiniteMembers(value);
+  };
+}
+
+/** Coercion makes Infinity of 1e309, and Ajv holds no limit against a number that is not finite. */
+function infiniteMembers(query: unknown): FieldProblem[] {
+  return Object.entries(query ?? {})
+    .filter(([, value]) => typeof value === 'number' && !Number.isFinite(value))
+    .map(([name]) => ({ path: `/${name}`, message: 'is out of range' }));
 }
 
 function checkWith(validate: ValidateFunction): Check {
