@@ -30,6 +30,7 @@ grant select, insert, update, delete on all tables in schema public to lintel_ap
 revoke update, delete on audit_events from lintel_app;
 revoke all on audit_events_default from lintel_app;
 revoke update, delete on installation from lintel_app;
+revoke insert, update, delete on schema_migrations from lintel_app;
 grant execute on all functions in schema public to lintel_app;
 grant usage on schema identity to lintel_app;
 grant select, insert, update, delete on all tables in schema identity to lintel_app;
