@@ -9,8 +9,10 @@ import { isUlid, ulid } from '../src/kernel/ulid.ts';
 import type { Stage } from './support/scenario.ts';
 import { denialViolations, successViolations, watch } from './support/scenario-audit.ts';
 import { faultyHandlers } from './support/scenario-faults.ts';
+import { sessionActor } from './support/scenario-signin.ts';
 import {
   boundOperations,
+  createMember,
   createTenant,
   keyActor,
   type Operation,
@@ -19,13 +21,18 @@ import {
 import { startTestApp, type TestApp } from './support/test-app.ts';
 import { rootAdminId } from './support/test-world.ts';
 
-async function stageFor(app: TestApp): Promise<Stage> {
+/** A key, or a person at a browser for what only they can do. */
+async function stageFor(app: TestApp, { auth }: Operation): Promise<Stage> {
   const tenant = await createTenant(app, 'audited');
-  return { app, tenant, actor: tenant.admin, disposable: true };
+  const isForBrowsers = auth === 'session' || auth === 'session_probe';
+  const actor = isForBrowsers
+    ? await sessionActor(app, await createMember(app, tenant, 'admin'), 'an administrator at a browser')
+    : tenant.admin;
+  return { app, tenant, actor, disposable: true };
 }
 
 const check = (app: TestApp, operations: readonly Operation[]) =>
-  successViolations({ app, operations, stageFor: () => stageFor(app) });
+  successViolations({ app, operations, stageFor: (operation) => stageFor(app, operation) });
 
 describe('audit completeness', () => {
   let app: TestApp;

@@ -13,7 +13,7 @@ describe('role matrix', () => {
   });
   afterAll(() => app.close());
 
-  it.each(Object.entries(holders))('holds for the %s', async (_, holder) => {
+  it.each(Object.entries(holders))('holds for a %s', async (_, holder) => {
     expect(await roleViolations({ app, operations: boundOperations(app), holder })).toEqual([]);
   });
 
@@ -33,7 +33,7 @@ describe('role matrix', () => {
 
   it('notices an operation that asks for no role at all, and one that refuses the right one', async () => {
     const open = only('list_api_keys', 'admin');
-    const found = await roleViolations({ app, operations: open, holder: holders['key of a user'] });
+    const found = await roleViolations({ app, operations: open, holder: holders.user });
     expect(found).toEqual(['list_api_keys with api_keys:create: 200 , should be 403']);
     const strict = await startTestApp({
       wrapHandlers: (handlers) => ({

@@ -1,5 +1,6 @@
 // The kinds of callers there are, as people of one organization.
 import { plainRoles } from '@lintel/contract/roles';
+import { sessionActor } from './scenario-signin.ts';
 import { type Actor, createMember, keyActor, type Tenant } from './scenario-world.ts';
 import type { TestApp } from './test-app.ts';
 import { rootAdminId, rootOrgId } from './test-world.ts';
@@ -17,6 +18,7 @@ export async function livingActors(app: TestApp, tenant: Tenant): Promise<Actor[
   const everythingButAdmin = plainRoles.filter((role) => role !== 'admin');
   return [
     await administrator(app, tenant),
+    await sessionActor(app, userId, 'an administrator at a browser'),
     await keyActor(app, orgId, userId, {
       name: 'a key with all other roles',
       scopedRoles: everythingButAdmin,

@@ -86,7 +86,9 @@ function successProblems(operation: Operation, watched: Watched): string[] {
 }
 
 /** What an operation that changes nothing for others may still note down. */
-const ownNotes: Partial<Record<OperationId, readonly string[]>> = {};
+const ownNotes: Partial<Record<OperationId, readonly string[]>> = {
+  preview_invitation: ['identity.attempts'],
+};
 
 const isOwnNote = (id: OperationId, table: string): boolean => ownNotes[id]?.includes(table) ?? false;
 

@@ -2,6 +2,7 @@
 import { plainRoles, type Role } from '@lintel/contract/roles';
 import { aimAt, expectedStatus, type Prepared, perform, scenarios } from './scenario.ts';
 import { gather } from './scenario-parallel.ts';
+import { sessionActor } from './scenario-signin.ts';
 import {
   type Actor,
   createMember,
@@ -19,11 +20,9 @@ export const holders = {
   /** By the scope of a key, whose creator administers everything. */
   'scoped key': (app: TestApp, tenant: Tenant, role: Role) =>
     keyActor(app, tenant.orgId, rootAdminId, { name: `key scoped to ${role}`, scopedRoles: [role] }),
-  /** By the creator's only grant; the key itself is not limited. */
-  'key of a user': async (app: TestApp, tenant: Tenant, role: Role) =>
-    keyActor(app, tenant.orgId, await createMember(app, tenant, role), {
-      name: `key of a user with ${role}`,
-    }),
+  /** By their only grant. */
+  user: async (app: TestApp, tenant: Tenant, role: Role) =>
+    sessionActor(app, await createMember(app, tenant, role), `a user with ${role}`),
 } as const;
 
 export type Holder = (app: TestApp, tenant: Tenant, role: Role) => Promise<Actor>;
