@@ -20,20 +20,22 @@ create table intents (
   finished_at timestamptz,
   result jsonb,
   primary key (org_id, id)
-);
+-- Every row is updated once, soon after it was written: half a page is left so that it stays there (a heap-only update
+-- touches no index). For the same reason no index may depend on the state: recovery finds orphans by their age.
+) with (fillfactor = 50);
 create unique index intents_idempotency on intents (org_id, principal_id, idempotency_key)
   where idempotency_key is not null;
--- By key, not by time: finishing an intent must find it here as directly as by its primary key.
-create index intents_dispatching on intents (org_id, id) where state = 'dispatching';
+create index intents_created on intents using brin (created_at) with (pages_per_range = 16, autosummarize = on);
 
--- Counters are striped: one hot organization must not queue on one row.
+-- Counters are kept per UTC day and striped: one hot organization must not queue on one row. A month is the sum of its
+-- days.
 create table usage_counters (
   org_id text not null references orgs (id) on delete cascade,
   key text not null,
-  period text not null,
+  day date not null,
   stripe int not null,
   count bigint not null default 0,
-  primary key (org_id, key, period, stripe)
+  primary key (org_id, key, day, stripe)
 ) with (fillfactor = 50);
 
 create table dispatch_intervals (

@@ -13,7 +13,6 @@ create function open_intent(
 language plpgsql as $$
 declare
   current_epoch bigint;
-  counted text;
   wait_ms int;
 begin
   perform set_config('lintel.org', p_org, true);
@@ -58,12 +57,12 @@ begin
     end if;
   end if;
 
-  -- Counters last: their rows are shared, so they are held only for the commit. 'key period', in one order.
-  foreach counted in array p_counters loop
-    insert into usage_counters as u (org_id, key, period, stripe, count)
-    values (p_org, split_part(counted, ' ', 1), split_part(counted, ' ', 2), p_stripe, 1)
-    on conflict (org_id, key, period, stripe) do update set count = u.count + 1;
-  end loop;
+  -- Counters last: their rows are shared, so they are held only for the commit. The array has one order.
+  if p_counters <> '{}' then
+    insert into usage_counters as u (org_id, key, day, stripe, count)
+    select p_org, key, (now() at time zone 'UTC')::date, p_stripe, 1 from unnest(p_counters) as counted (key)
+    on conflict (org_id, key, day, stripe) do update set count = u.count + 1;
+  end if;
   return query select 'opened', null::text, null::text, null::jsonb, null::boolean;
 end $$;
 

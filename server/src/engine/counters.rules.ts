@@ -1,23 +1,17 @@
 import type { Principal } from '../kernel/call.ts';
 import type { Verb } from '../providers/provider.ts';
 
-export interface Counter {
-  readonly key: 'door_opens' | 'voice_invocations';
-  readonly period: 'day' | 'month';
-  /** As stored: day:2026-11-15, month:2026-11. UTC calendar. */
-  readonly label: string;
-}
+export type CounterKey = 'door_opens' | 'voice_invocations';
+export type CounterPeriod = 'day' | 'month';
 
-/** What an action consumes. Only an open counts; through a credential it also counts as a voice invocation. */
-export function countersOf(verb: Verb, principal: Principal, now: Date): Counter[] {
+/** The periods in which a key is limited, as interface 4.2 has them. */
+export const counterPeriods: Readonly<Record<CounterKey, readonly CounterPeriod[]>> = {
+  door_opens: ['day', 'month'],
+  voice_invocations: ['day'],
+};
+
+/** What an action consumes, in one order. Only an open counts; through a credential it is a voice invocation too. */
+export function countersOf(verb: Verb, principal: Principal): readonly CounterKey[] {
   if (verb !== 'open') return [];
-  const date = now.toISOString();
-  const day = `day:${date.slice(0, 10)}`;
-  const opens: Counter[] = [
-    { key: 'door_opens', period: 'day', label: day },
-    { key: 'door_opens', period: 'month', label: `month:${date.slice(0, 7)}` },
-  ];
-  return principal.kind === 'user'
-    ? opens
-    : [...opens, { key: 'voice_invocations', period: 'day', label: day }];
+  return principal.kind === 'user' ? ['door_opens'] : ['door_opens', 'voice_invocations'];
 }

@@ -38,7 +38,7 @@ export async function executeAction(
   const earlier = await requirePermission(deps, call, action, key);
   if (earlier !== null) return earlier;
   const startedMs = deps.clock.monotonicMs();
-  const intent = intentOf(deps, call, action, key);
+  const intent = intentOf(call, action, key);
   const verdict = await openIntent(deps.db.direct, intent);
   const stored = settleVerdict(verdict);
   if (stored !== null) return stored;
@@ -105,7 +105,7 @@ async function deny(deps: EngineDeps, call: Call, action: PreparedAction): Promi
   return new AppError(code, `${message} (${policy.policy_type} ${policy.policy_id})`, { audited: true });
 }
 
-function intentOf(deps: EngineDeps, call: Call, action: PreparedAction, key: string | null): NewIntent {
+function intentOf(call: Call, action: PreparedAction, key: string | null): NewIntent {
   const { org, principal, target, verb } = action;
   return {
     orgId: org.id,
@@ -128,7 +128,7 @@ function intentOf(deps: EngineDeps, call: Call, action: PreparedAction, key: str
       action.decision.effect === 'confirm' && call.confirmation ? confirmationHash(call.confirmation) : null,
     deadlineMs,
     minIntervalMs: action.minIntervalMs,
-    counters: countersOf(verb, principal, deps.clock.now()),
+    counters: countersOf(verb, principal),
     stripe: randomInt(counterStripes),
   };
 }

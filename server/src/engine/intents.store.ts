@@ -4,7 +4,7 @@ import type { Queryable, Tx } from '../db/database.ts';
 import { sql } from '../db/sql.ts';
 import type { Actor } from '../kernel/call.ts';
 import { ulid } from '../kernel/ulid.ts';
-import type { Counter } from './counters.rules.ts';
+import type { CounterKey } from './counters.rules.ts';
 
 export type IntentState = 'dispatching' | 'succeeded' | 'refused' | 'not_sent' | 'unknown';
 
@@ -28,7 +28,7 @@ export interface NewIntent {
   readonly confirmationHash: Buffer | null;
   readonly deadlineMs: number;
   readonly minIntervalMs: number;
-  readonly counters: readonly Counter[];
+  readonly counters: readonly CounterKey[];
   readonly stripe: number;
 }
 
@@ -78,7 +78,7 @@ function openStatement(intent: NewIntent) {
     ${intent.deviceId}, ${intent.integrationId}, ${intent.actionId}, ${intent.principalKind}, ${intent.principalId},
     ${JSON.stringify(intent.actor)}, ${intent.source}, ${JSON.stringify(intent.details)}, ${intent.correlationId},
     ${intent.idempotencyKey}, ${intent.fingerprint}, ${intent.confirmationHash}, ${intent.deadlineMs},
-    ${intent.minIntervalMs}, ${intent.counters.map((counter) => `${counter.key} ${counter.label}`)}, ${intent.stripe})`;
+    ${intent.minIntervalMs}, ${intent.counters}, ${intent.stripe})`;
 }
 
 function refusalOf(error: unknown): OpenVerdict {
@@ -122,11 +122,19 @@ export async function finishIntents(
   return new Map(states.map((row) => [row.id, row.state]));
 }
 
-/** Intents whose node is gone: past their deadline with a margin, and still without an outcome. */
-export function listOrphans(tx: Tx, limit: number): Promise<{ orgId: string; id: string }[]> {
+/**
+ * Intents whose node is gone: past their deadline with a margin, and still without an outcome. Looked for among the
+ * young ones while the service runs, and further back when it starts.
+ */
+export function listOrphans(
+  tx: Tx,
+  maxAgeMinutes: number,
+  limit: number,
+): Promise<{ orgId: string; id: string }[]> {
   return tx.query(sql`
     select org_id as "orgId", id from intents
-    where state = 'dispatching' and not_after < now() - interval '5 seconds' order by not_after limit ${limit}`);
+    where created_at > now() - make_interval(mins => ${maxAgeMinutes})
+      and state = 'dispatching' and not_after < now() - interval '5 seconds' limit ${limit}`);
 }
 
 export async function findStoredIntent(
@@ -163,15 +171,17 @@ export function deleteExpiredConfirmations(tx: Tx): Promise<number> {
   return tx.execute(sql`delete from confirmations where expires_at < now()`);
 }
 
+/** What was counted today and this month, UTC. */
 export function readCounters(
   tx: Tx,
   orgId: string,
-  counters: readonly Counter[],
-): Promise<{ key: string; label: string; current: number }[]> {
+  keys: readonly CounterKey[],
+): Promise<{ key: CounterKey; day: number; month: number }[]> {
   return tx.query(sql`
-    select key, period as label, sum(count)::bigint as current from usage_counters
-    where org_id = ${orgId} and key || ' ' || period = any (${counters.map((c) => `${c.key} ${c.label}`)})
-    group by key, period`);
+    select key, coalesce(sum(count) filter (where day = today), 0)::bigint as day, sum(count)::bigint as month
+    from usage_counters, (select (now() at time zone 'UTC')::date as today) as clock
+    where org_id = ${orgId} and key = any (${keys}) and day >= date_trunc('month', today)::date
+    group by key`);
 }
 
 export async function readyInMs(

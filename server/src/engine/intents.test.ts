@@ -199,7 +199,7 @@ describe('intents', () => {
     const old = intent({ deadlineMs: -20_000 });
     await openIntent(db.direct, fresh);
     await openIntent(db.direct, old);
-    const orphans = await db.asService((tx) => listOrphans(tx, 100));
+    const orphans = await db.asService((tx) => listOrphans(tx, 15, 100));
     expect(orphans.map((orphan) => orphan.id)).toContain(old.id);
     expect(orphans.map((orphan) => orphan.id)).not.toContain(fresh.id);
   });

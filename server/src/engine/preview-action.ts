@@ -3,7 +3,7 @@ import type { OrgScope, Principal } from '../kernel/call.ts';
 import { toRfc3339 } from '../kernel/clock.ts';
 import { pickText } from '../kernel/text.ts';
 import { issueConfirmation } from './confirmations.ts';
-import { countersOf } from './counters.rules.ts';
+import { counterPeriods, countersOf } from './counters.rules.ts';
 import type { EngineDeps } from './engine.ts';
 import { readCounters, readyInMs } from './intents.store.ts';
 import { type ActionRequest, type PreparedAction, prepareAction } from './prepare-action.ts';
@@ -47,23 +47,25 @@ async function standingOf(
   deps: EngineDeps,
   { org, target, running, verb, principal, minIntervalMs }: PreparedAction,
 ): Promise<Pick<ActionPreview, 'provider' | 'quotas'>> {
-  const counters = countersOf(verb, principal, deps.clock.now());
+  const keys = countersOf(verb, principal);
   const { current, wait } = await deps.db.inOrg(org.id, async (tx) => ({
-    current: await readCounters(tx, org.id, counters),
+    current: await readCounters(tx, org.id, keys),
     wait: await readyInMs(tx, org.id, target.integrationId, minIntervalMs),
   }));
-  const used = new Map(current.map((row) => [`${row.key} ${row.label}`, row.current]));
+  const used = new Map(current.map((row) => [row.key, row]));
   return {
     provider: {
       health: running.provider.health(target.integrationId),
       min_interval_ms: minIntervalMs,
       ready_in_ms: wait,
     },
-    quotas: counters.map(({ key, period, label }) => ({
-      key,
-      period,
-      current: used.get(`${key} ${label}`) ?? 0,
-      limit: null,
-    })),
+    quotas: keys.flatMap((key) =>
+      counterPeriods[key].map((period) => ({
+        key,
+        period,
+        current: used.get(key)?.[period] ?? 0,
+        limit: null,
+      })),
+    ),
   };
 }

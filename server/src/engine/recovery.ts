@@ -12,12 +12,13 @@ export interface Recovery {
   /** Runs once, then every few seconds. */
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** How many orphans got an outcome. */
-  runOnce(): Promise<number>;
 }
 
 const everyMs = 5_000;
 const batch = 500;
+/** While it runs, orphans are young: another node's, or those of one that died minutes ago. */
+const youngMinutes = 15;
+const anyAgeMinutes = 7 * 24 * 60;
 
 /**
  * An intent without an outcome past its deadline belongs to a node that died in between. Whether the door moved can
@@ -27,9 +28,9 @@ export function createRecovery({ db, logger }: { db: Database; logger: Logger })
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> = Promise.resolve();
 
-  async function tick(): Promise<void> {
+  async function tick(maxAgeMinutes: number): Promise<void> {
     try {
-      const recovered = await recoverOrphans(db);
+      const recovered = await recoverOrphans(db, maxAgeMinutes);
       if (recovered > 0) logger.warn({ recovered }, 'commands of a lost node were closed as unknown');
       await db.asService(async (tx) => {
         await forgetOldKeys(tx);
@@ -41,11 +42,10 @@ export function createRecovery({ db, logger }: { db: Database; logger: Logger })
   }
 
   return {
-    runOnce: () => recoverOrphans(db),
     async start() {
-      await tick();
+      await tick(anyAgeMinutes);
       timer = setInterval(() => {
-        running = tick();
+        running = tick(youngMinutes);
       }, everyMs);
       timer.unref();
     },
@@ -56,10 +56,11 @@ export function createRecovery({ db, logger }: { db: Database; logger: Logger })
   };
 }
 
-async function recoverOrphans(db: Database): Promise<number> {
+/** How many got an outcome. */
+async function recoverOrphans(db: Database, maxAgeMinutes: number): Promise<number> {
   let recovered = 0;
   for (;;) {
-    const orphans = await db.asService((tx) => listOrphans(tx, batch));
+    const orphans = await db.asService((tx) => listOrphans(tx, maxAgeMinutes, batch));
     if (orphans.length > 0) await finishIntents(db.direct, orphans.map(lost));
     recovered += orphans.length;
     if (orphans.length < batch) return recovered;

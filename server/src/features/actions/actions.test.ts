@@ -259,6 +259,7 @@ describe('entity actions', () => {
     });
     const quotas = answer.body.quotas as { key: string; current: number; limit: null }[];
     expect(quotas.map((quota) => quota.key)).toEqual(['door_opens', 'door_opens', 'voice_invocations']);
+    expect(quotas[0]?.current).toBeGreaterThan(0);
     expect((await deviceLog(building.entityId)).length).toBe(before);
     expect(await eventsOf(String(answer.headers['x-request-id']))).toHaveLength(0);
   });
@@ -271,11 +272,10 @@ describe('entity actions', () => {
     await Promise.all(Array.from({ length: 25 }, () => act('open', { token: key, entityId: ids.entityId })));
     await act('close', { token: key, entityId: ids.entityId });
     const rows = await app.db.query<{ key: string; total: string }>(
-      'select key, sum(count)::text as total from usage_counters where org_id = $1 group by key, period order by key, period',
+      'select key, sum(count)::text as total from usage_counters where org_id = $1 group by key order by key',
       [counted],
     );
     expect(rows).toEqual([
-      { key: 'door_opens', total: '25' },
       { key: 'door_opens', total: '25' },
       { key: 'voice_invocations', total: '25' },
     ]);
