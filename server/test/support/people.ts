@@ -34,17 +34,33 @@ export function signInLinkFor(app: TestApp, person: { userId: string; email: str
 }
 
 /** A native session: its token. */
-export async function sessionTokenFor(
+export function sessionTokenFor(
   app: TestApp,
   { email, password }: { email: string; password: string },
 ): Promise<string> {
-  const flow = (await app.app.http.inject('/identity/self-service/login/api')).json<{ id: string }>();
+  return submitNativeFlow(app, 'login', { method: 'password', identifier: email, password });
+}
+
+export const testPassword = 'a long enough passphrase';
+
+/** With an invitation's token or another code that lets somebody in. A native session: its token. */
+export function registerPerson(app: TestApp, email: string, code: string, name = 'New'): Promise<string> {
+  return submitNativeFlow(app, 'registration', {
+    method: 'password',
+    traits: { email, name },
+    password: testPassword,
+    transient_payload: { code },
+  });
+}
+
+async function submitNativeFlow(app: TestApp, kind: 'login' | 'registration', body: object): Promise<string> {
+  const flow = (await app.app.http.inject(`/identity/self-service/${kind}/api`)).json<{ id: string }>();
   const answer = await app.app.http.inject({
     method: 'POST',
-    url: `/identity/self-service/login?flow=${flow.id}`,
-    payload: { method: 'password', identifier: email, password },
+    url: `/identity/self-service/${kind}?flow=${flow.id}`,
+    payload: body,
   });
-  if (answer.statusCode !== 200) throw new Error(`not signed in: ${answer.body}`);
+  if (answer.statusCode !== 200) throw new Error(`${kind} answered ${answer.statusCode}: ${answer.body}`);
   return answer.json<{ session_token: string }>().session_token;
 }
 

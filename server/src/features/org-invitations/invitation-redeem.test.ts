@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { registerPerson, sessionTokenFor, testPassword } from '../../../test/support/people.ts';
 import { startTestApp, type TestApp } from '../../../test/support/test-app.ts';
-import { registerPerson, type SignedIn, signIn, testPassword } from '../../../test/support/test-people.ts';
 import { rootAdminId, rootOrgId } from '../../../test/support/test-world.ts';
 import { ulid } from '../../kernel/ulid.ts';
 
@@ -43,8 +43,11 @@ async function invite(body: object = {}, token = admin, org = orgId): Promise<Is
   return { ...issued.invitation, token: inviteToken, pin: issued.pin };
 }
 
-const redeem = (who: SignedIn, { token, pin }: Pick<Issued, 'token' | 'pin'>) =>
-  app.request('POST', '/invitations/redeem', { headers: who.headers, body: { token, pin } });
+const redeem = (sessionToken: string, { token, pin }: Pick<Issued, 'token' | 'pin'>) =>
+  app.request('POST', '/invitations/redeem', {
+    headers: { 'x-session-token': sessionToken },
+    body: { token, pin },
+  });
 const wrong = (pin: string) => (pin === '000000' ? '000001' : '000000');
 const outcome = (answer: { status: number; body: { code?: string } }) => [
   answer.status,
@@ -77,12 +80,14 @@ describe('redeeming', () => {
   it('lets a new person in: registered with the link, joined with the PIN', async () => {
     const invitation = await invite();
     const person = await registerPerson(app, invitation.email, invitation.token, 'Ada');
-    expect((await app.request('GET', '/me/profile', { headers: person.headers })).status).toBe(401);
+    expect((await app.request('GET', '/me/profile', { headers: { 'x-session-token': person } })).status).toBe(
+      401,
+    );
     const answer = await redeem(person, invitation);
     expect(answer.body).toMatchObject({ org_id: orgId, default_roles: ['zones:list', 'zones:read'] });
     const userId = String(answer.body.user_id);
     expect(await grantsOf(userId)).toEqual(['org zones:list', 'org zones:read']);
-    const profile = await app.request('GET', '/me/profile', { headers: person.headers });
+    const profile = await app.request('GET', '/me/profile', { headers: { 'x-session-token': person } });
     expect(profile.body).toMatchObject({ user_id: userId, email: invitation.email, name: { en: 'Ada' } });
     expect(await eventsOf(invitation.id)).toMatchObject([
       {
@@ -103,7 +108,7 @@ describe('redeeming', () => {
       body: { name: 'Grace', email, password: testPassword, roles: { [orgId]: ['execute'] } },
     });
     expect(created.status, created.text).toBe(201);
-    const person = await signIn(app, email);
+    const person = await sessionTokenFor(app, { email, password: testPassword });
     const answer = await redeem(person, await invite({ email: email.toUpperCase() }));
     expect(answer.body).toMatchObject({ user_id: created.body.id });
     expect(await grantsOf(String(created.body.id))).toEqual([
@@ -274,7 +279,7 @@ describe('users and their sessions', () => {
     return { person, email: invitation.email, userId: String(answer.body.user_id) };
   };
   const profile = async (who: SignedIn) =>
-    (await app.request('GET', '/me/profile', { headers: who.headers })).status;
+    (await app.request('GET', '/me/profile', { headers: { 'x-session-token': sessionToken } })).status;
 
   it('end together, and a restored user signs in anew', async () => {
     const { person, email, userId } = await joined();
@@ -283,7 +288,7 @@ describe('users and their sessions', () => {
     expect(await profile(person)).toBe(401);
     expect((await app.request('POST', `/users/${userId}/restore`, { token: admin })).status).toBe(200);
     expect(await profile(person)).toBe(401);
-    expect(await profile(await signIn(app, email))).toBe(200);
+    expect(await profile(await sessionTokenFor(app, { email, password: testPassword }))).toBe(200);
   });
 
   it('are gone for good after a purge, and the address is free', async () => {
