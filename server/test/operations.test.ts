@@ -8,11 +8,17 @@ import { allOperations, apiBasePath } from '@lintel/contract/operations';
 import type { TSchema } from 'typebox';
 import { Type } from 'typebox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hasRule, routeOf } from './support/scenario-world.ts';
+import { AppError } from '../src/kernel/app-error.ts';
+import type { Handlers } from '../src/kernel/handler.ts';
+import { isRoleBound } from './support/scenario.ts';
+import { faultyHandlers } from './support/scenario-faults.ts';
+import { hasRule, type Operation, routeOf } from './support/scenario-world.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
+import { rootAdminId, rootOrgId } from './support/test-world.ts';
 
-const serverSource = join(import.meta.dirname, '../src');
-const migrations = join(import.meta.dirname, '../migrations');
+const server = join(import.meta.dirname, '..');
+const serverSource = join(server, 'src');
+const migrations = join(server, 'migrations');
 
 /** Bound under the API's path without being operations: they describe it. */
 const otherRoutes = [`GET ${apiBasePath}/openapi.json`];
@@ -69,8 +75,35 @@ const eventsOfOthers = [
   'zone.created',
 ];
 
-/** Whom the service lets in by a rule of its own: operation → the test of that rule, in the file beside it. */
-const ruleTests: Readonly<Record<string, readonly [file: string, test: string]>> = {};
+/** Operations whose rule is no question of roles: where it is tested, and by which test. */
+const ruleTests: Readonly<Record<string, readonly [file: string, test: string]>> = {
+  get_auth_kratos_identity: [
+    'src/features/session/session.test.ts',
+    'gives the session to its cookie and its token',
+  ],
+  get_auth_provisioned: ['src/features/session/session.test.ts', 'tells who is provisioned'],
+  get_auth_session: ['src/features/session/session.test.ts', 'gives the session to its cookie and its token'],
+  get_auth_whoami: ['src/features/session/session.test.ts', 'gives the session to its cookie and its token'],
+  get_backend_status: ['test/operations.test.ts', 'tell anybody which service this is'],
+  get_me_profile: ['src/features/me/me.test.ts', 'describes a session, a key and an agent’s credential'],
+  list_org_children: ['src/features/orgs/orgs.test.ts', 'walks the tree by children'],
+  list_orgs: ['src/features/orgs/orgs.test.ts', 'lists only its own organization to a key without admin'],
+  patch_me_profile: ['src/features/me/me.test.ts', 'is changed by a session only'],
+  post_auth_logout: ['src/features/session/session.test.ts', 'ends the session and clears every cookie'],
+  post_auth_sign_out: ['src/features/session/session.test.ts', 'ends the session and clears every cookie'],
+  preview_invitation: [
+    'src/features/org-invitations/org-invitations.test.ts',
+    'knows nothing of an unknown token',
+  ],
+  redeem_invitation: [
+    'src/features/org-invitations/invitation-redeem.test.ts',
+    'needs a session with the invited address; a key is none',
+  ],
+  search_orgs: [
+    'src/features/orgs/orgs.test.ts',
+    'searches names in every language, and exact ids, within sight',
+  ],
+};
 
 const idsWhere = (test: (operation: OperationSpec) => boolean): string[] =>
   allOperations
@@ -170,7 +203,7 @@ describe('the list of operations', () => {
     const written = new Set(allOperations.flatMap(({ audit }) => (audit === null ? [] : [audit as string])));
     const others = Object.keys(eventTable).filter((type) => !written.has(type));
     expect(others).toEqual(eventsOfOthers);
-    expect(Object.keys(eventTable).filter((type) => !mentioned(`'${type}'`))).toEqual([]);
+    expect(Object.keys(eventTable).filter((type) => !isWritten(type))).toEqual([]);
   });
 
   it('and the edge use every error code', () => {
@@ -178,9 +211,10 @@ describe('the list of operations', () => {
   });
 
   it('has a test for every rule that a service enforces by itself', () => {
-    expect(idsWhere(({ role }) => hasRule(role))).toEqual(Object.keys(ruleTests).sort());
+    const untested = (allOperations as readonly Operation[]).filter((operation) => !isRoleBound(operation));
+    expect(untested.map(({ id }) => id).sort()).toEqual(Object.keys(ruleTests).sort());
     const missing = Object.entries(ruleTests).filter(
-      ([, [file, test]]) => !readFileSync(join(serverSource, file), 'utf8').includes(test),
+      ([, [file, test]]) => !readFileSync(join(server, file), 'utf8').includes(test),
     );
     expect(missing).toEqual([]);
   });
@@ -192,6 +226,10 @@ const shippedTexts = [
     .map((name) => join(serverSource, name)),
   ...readdirSync(migrations).map((name) => join(migrations, name)),
 ].map((path) => readFileSync(path, 'utf8'));
+/** By its name, or put together by the one writer of whole buildings. */
+const isWritten = (type: string): boolean =>
+  mentioned(`'${type}'`) ||
+  (type.endsWith('.created') && shippedTexts.some((source) => /`\$\{type\}\.created`/.test(source)));
 const mentioned = (text: string): boolean => shippedTexts.some((source) => source.includes(text));
 
 /** Every route of an operation, with the HEAD that answers beside each GET. */
@@ -239,6 +277,13 @@ describe('the routes', () => {
     expect(routeProblems(routes.slice(1), allOperations)).toContain(`${first} is not bound`);
     const extra = `POST ${apiBasePath}/backdoor`;
     expect(routeProblems([...routes, extra], allOperations)).toContain(`${extra} is bound but not declared`);
+  });
+
+  it('tell anybody which service this is, and take no credential into account', async () => {
+    const anonymous = await app.request('GET', '/status');
+    const nonsense = await app.request('GET', '/status', { token: 'nonsense' });
+    expect([anonymous.status, nonsense.status]).toEqual([200, 200]);
+    expect(Object.keys(anonymous.body).sort()).toEqual(['environment', 'version']);
   });
 
   it.each(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const)(
@@ -313,5 +358,67 @@ describe('an operation', () => {
       'open_door is defined twice',
       'POST /doors/{} is defined twice',
     ]);
+  });
+});
+
+describe('the response check notices', () => {
+  let app: TestApp;
+  let faults: (good: Handlers) => Partial<Handlers> = () => ({});
+  beforeAll(async () => {
+    app = await startTestApp({ wrapHandlers: (good) => faultyHandlers(good, () => faults(good)) });
+  });
+  afterAll(() => app.close());
+
+  const listKeys = async () => {
+    const { token } = await app.world.key(rootOrgId, rootAdminId);
+    return app.request('GET', '/api-keys', { token });
+  };
+  const answerWith = (change: (page: { items: unknown[]; total: number }) => object) => {
+    faults = (good) => ({
+      list_api_keys: async (input) => change(await good.list_api_keys(input)) as never,
+    });
+    return listKeys();
+  };
+  const refuseWith = (error: AppError) => {
+    faults = () => ({
+      list_api_keys: async () => {
+        throw error;
+      },
+    });
+    return listKeys();
+  };
+
+  it('nothing when nothing is wrong', async () => {
+    faults = () => ({});
+    expect((await listKeys()).status).toBe(200);
+  });
+
+  it('a member that is not declared, although it never leaves the service', async () => {
+    await expect(answerWith((page) => ({ ...page, secret_hash: 'x' }))).rejects.toThrow(
+      /must NOT have additional/,
+    );
+  });
+
+  it('a member of the wrong type, and one that is missing', async () => {
+    await expect(answerWith((page) => ({ ...page, total: -1 }))).rejects.toThrow(/total must be >= 0/);
+    await expect(answerWith(({ total }) => ({ total, items: [{}] }))).rejects.toThrow(/required property/);
+  });
+
+  it('a body where none is declared', async () => {
+    faults = () => ({ revoke_api_key: async () => ({ ok: true }) as never });
+    const { token, id } = await app.world.key(rootOrgId, rootAdminId);
+    await expect(app.request('DELETE', `/api-keys/${id}`, { token })).rejects.toThrow(/204 has a body/);
+  });
+
+  it('an error code that the operation does not declare', async () => {
+    await expect(refuseWith(new AppError('org_cycle', 'x'))).rejects.toThrow(
+      /undeclared error code org_cycle/,
+    );
+  });
+
+  it('an error code with another status than its own', async () => {
+    const refusal = new AppError('unavailable', 'x');
+    Object.defineProperty(refusal, 'status', { value: 500 });
+    await expect(refuseWith(refusal)).rejects.toThrow(/code unavailable sent with status 500/);
   });
 });

@@ -1,8 +1,8 @@
 // Every change leaves one event, every refusal one more, and looking leaves none.
 import type { OperationId } from '@lintel/contract/operations';
-import { aimAt, expectedStatus, perform, type Stage, scenarios } from './scenario.ts';
+import { aimAt, expectedStatus, isRoleBound, perform, type Stage, scenarios } from './scenario.ts';
 import { changedTables, snapshotDatabase } from './scenario-snapshot.ts';
-import { type Actor, createTenant, hasRule, keyActor, type Operation } from './scenario-world.ts';
+import { type Actor, createTenant, keyActor, type Operation } from './scenario-world.ts';
 import type { Answer, TestApp } from './test-app.ts';
 import { rootAdminId } from './test-world.ts';
 
@@ -96,7 +96,7 @@ const isOwnNote = (id: OperationId, table: string): boolean => ownNotes[id]?.inc
 export async function denialViolations(app: TestApp, operations: readonly Operation[]): Promise<string[]> {
   const violations: string[] = [];
   const tenant = await createTenant(app, 'denied');
-  for (const operation of operations.filter(({ role }) => !hasRule(role))) {
+  for (const operation of operations.filter(isRoleBound)) {
     const actor = await outsider(app, tenant.orgId, operation);
     const stage = { app, tenant, actor: tenant.admin, disposable: false };
     const prepared = aimAt(operation, tenant.orgId, await scenarios[operation.id].prepare(stage));

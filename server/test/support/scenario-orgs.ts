@@ -25,12 +25,12 @@ type OrgOperation =
 const child = ({ app, tenant }: Stage): Promise<string> =>
   app.world.org({ parentId: tenant.orgId, name: tenant.marker });
 
-/** The organization itself where that may be lost, a child of it elsewhere. */
+/** The organization itself where that may be lost, a child of it elsewhere. Only an empty one can be deleted. */
 async function expendableOrg(stage: Stage): Promise<Prepared> {
   if (!stage.disposable) return { params: { id: await child(stage) } };
   const { orgId } = stage.tenant;
-  // Only an empty organization can be deleted.
-  await stage.app.db.query('update integrations set deleted_at = now() where org_id = $1', [orgId]);
+  for (const table of ['entities', 'devices', 'zones', 'integrations'])
+    await stage.app.db.query(`delete from ${table} where org_id = $1`, [orgId]);
   return { params: { id: orgId } };
 }
 
@@ -80,6 +80,7 @@ const onOwnOrg: Recipe = { prepare: async ({ tenant }) => ({ params: { id: tenan
 export const orgScenarios: Readonly<Record<OrgOperation, Recipe>> = {
   list_orgs: { prepare: async () => ({}) },
   create_org: {
+    needs: ['admin'],
     prepare: async ({ tenant }) => ({
       body: { name: tenant.marker, parent_id: tenant.orgId },
       refs: { parent: tenant.orgId },
@@ -100,7 +101,7 @@ export const orgScenarios: Readonly<Record<OrgOperation, Recipe>> = {
   },
   delete_org: { prepare: expendableOrg },
   restore_org: { prepare: deletedChild, fromAbove: true },
-  hard_delete_org: { prepare: deletedChild, fromAbove: true },
+  hard_delete_org: { prepare: expendableOrg },
   list_org_ancestors: onOwnOrg,
   get_org_permissions: onOwnOrg,
   list_invitations: {

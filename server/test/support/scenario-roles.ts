@@ -1,13 +1,12 @@
 // Who may do what, as the contract says it, against what the app does.
 import { plainRoles, type Role } from '@lintel/contract/roles';
-import { aimAt, expectedStatus, type Prepared, perform, scenarios } from './scenario.ts';
+import { aimAt, expectedStatus, isRoleBound, type Prepared, perform, scenarios } from './scenario.ts';
 import { gather } from './scenario-parallel.ts';
 import { sessionActor } from './scenario-signin.ts';
 import {
   type Actor,
   createMember,
   createTenant,
-  hasRule,
   keyActor,
   type Operation,
   type Tenant,
@@ -31,7 +30,7 @@ type Expectation = 'admitted' | 'forbidden' | 'unknown';
 
 function expectationOf(operation: Operation, role: Role): Expectation {
   const { needs, fromAbove } = scenarios[operation.id];
-  const demanded = operation.role === 'member' ? needs : [operation.role as Role];
+  const demanded = needs ?? (operation.role === 'member' ? undefined : [operation.role as Role]);
   if (role === 'admin' || demanded === undefined) return 'admitted';
   if (fromAbove) return 'unknown';
   return (demanded as readonly Role[]).includes(role) ? 'admitted' : 'forbidden';
@@ -53,7 +52,7 @@ export async function roleViolations({ app, operations, holder }: RoleCheck): Pr
   const tenant = await createTenant(app, 'roles');
   const roles = rolesOf(tenant);
   const actors = await gather(roles, 4, async (role) => [await holder(app, tenant, role)]);
-  const subjects = operations.filter(({ role }) => !hasRule(role));
+  const subjects = operations.filter(isRoleBound);
   const refused: Answer[] = [];
   const found = await gather(subjects, 4, async (operation) => {
     const stage = { app, tenant, actor: tenant.admin, disposable: false };

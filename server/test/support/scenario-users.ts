@@ -55,7 +55,7 @@ export const userScenarios: Readonly<Record<UserOperation, Recipe>> = {
   restore_user: { prepare: deletedMember },
   hard_delete_user: { prepare: deletedMember },
   add_roles: { prepare: (stage) => memberAndRoles(stage, false), needs: ['users:create'] },
-  delete_roles: { prepare: (stage) => memberAndRoles(stage, true) },
+  delete_roles: { prepare: (stage) => memberAndRoles(stage, true), needs: ['users:create'] },
   list_org_users: {
     prepare: async (stage) => {
       await member(stage);

@@ -6,7 +6,7 @@ import { buildingScenarios } from './scenario-building.ts';
 import { orgScenarios } from './scenario-orgs.ts';
 import { sessionScenarios } from './scenario-session.ts';
 import { userScenarios } from './scenario-users.ts';
-import type { Actor, Tenant } from './scenario-world.ts';
+import { type Actor, hasRule, type Operation, type Tenant } from './scenario-world.ts';
 import type { Answer, TestApp } from './test-app.ts';
 
 export interface Stage {
@@ -35,7 +35,10 @@ export interface Prepared {
 export interface Recipe {
   /** Makes what a valid request needs and returns that request. */
   prepare(stage: Stage): Promise<Prepared>;
-  /** For operations open to members: the roles of which the service then asks one, as their description says. */
+  /**
+   * For operations open to members, or by a rule: the roles of which the service itself asks one. They are then part
+   * of the role matrix.
+   */
   readonly needs?: readonly PlainRole[];
   /** Only an administrator of an organization above can do it: whoever belongs to the target alone is locked out. */
   readonly fromAbove?: true;
@@ -92,6 +95,11 @@ export function pathOf(template: string, { params = {}, query = {} }: Prepared):
   });
   const search = new URLSearchParams(query).toString();
   return search === '' ? path : `${path}?${search}`;
+}
+
+/** Whether roles decide who is let in: by the contract, or by a rule that comes down to roles. */
+export function isRoleBound({ id, role }: Operation): boolean {
+  return !hasRule(role) || scenarios[id].needs !== undefined;
 }
 
 export function expectedStatus(id: OperationId): number {
