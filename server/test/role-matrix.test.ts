@@ -2,11 +2,11 @@
 import type { PlainRole } from '@lintel/contract/roles';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AppError } from '../src/kernel/app-error.ts';
-import { holders, roleViolations } from './support/scenario-roles.ts';
-import { boundOperations, type Operation } from './support/scenario-world.ts';
+import { agentViolations, holders, roleViolations } from './support/scenario-roles.ts';
+import { everyOperation, type Operation } from './support/scenario-world.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
-describe('role matrix', () => {
+describe('role matrix', { timeout: 120_000 }, () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await startTestApp();
@@ -14,11 +14,19 @@ describe('role matrix', () => {
   afterAll(() => app.close());
 
   it.each(Object.entries(holders))('holds for a %s', async (_, holder) => {
-    expect(await roleViolations({ app, operations: boundOperations(app), holder })).toEqual([]);
+    expect(await roleViolations({ app, operations: everyOperation, holder })).toEqual([]);
+  });
+
+  it('keeps agents to the operations that are open to them', async () => {
+    expect(await agentViolations(app, everyOperation)).toEqual([]);
+    const opened = only('list_agents').map((operation) => ({ ...operation, agents: true }));
+    expect(await agentViolations(app, opened)).toEqual([
+      'list_agents by an agent: 403 forbidden, should be 200',
+    ]);
   });
 
   const only = (id: string, role?: PlainRole): Operation[] =>
-    boundOperations(app)
+    everyOperation
       .filter((operation) => operation.id === id)
       .map((operation) => (role === undefined ? operation : { ...operation, role }));
 

@@ -111,3 +111,20 @@ async function refusalsWithoutEvent(app: TestApp, refused: readonly Answer[]): P
   const wrong = rows.filter(({ events }) => events !== 1);
   return wrong.map(({ id, events }) => `the refusal ${id} has ${events} denied events`);
 }
+
+/** Agents of an administrator: let in where the contract says so, and stopped everywhere else whatever they hold. */
+export async function agentViolations(app: TestApp, operations: readonly Operation[]): Promise<string[]> {
+  return gather(operations.filter(isRoleBound), 4, async (operation) => {
+    const tenant = await createTenant(app, 'agents');
+    const stage = { app, tenant, actor: tenant.admin, disposable: false };
+    const prepared = await scenarios[operation.id].prepare(stage);
+    const allowedEntityIds = [prepared.params?.id ?? '', tenant.building.entityId];
+    const agentId = await app.world.agent(tenant.orgId, rootAdminId, { allowedEntityIds });
+    const agent = await keyActor(app, tenant.orgId, rootAdminId, { agentId });
+    const answer = await perform(app, operation.id, agent, aimAt(operation, tenant.orgId, prepared));
+    const wanted = operation.agents ? expectedStatus(operation.id) : 403;
+    return answer.status === wanted
+      ? []
+      : [`${operation.id} by an agent: ${answer.status} ${answer.body?.code ?? ''}, should be ${wanted}`];
+  });
+}
