@@ -74,7 +74,7 @@ async function compare(setup: Setup, connections: number): Promise<void> {
   const barePort = Number(setup.bare.ready.port);
   const bareRequest = postRequest(barePort, '/open', {}, '{}');
   const bare = await httpLoad({ ...load, port: barePort, request: () => bareRequest });
-  const target = { url: setup.databaseUrl, orgId: setup.orgId, entityId: setup.doors[0] ?? '' };
+  const target = { url: setup.databaseUrl, orgId: setup.orgId, doors: setup.doors };
   const sql = { ...(await sqlLoad(target, connections, warmUpMs, measureMs)), failures: 0 };
 
   const requests = setup.doors.map((door) =>

@@ -11,7 +11,6 @@ import {
   principalOf,
 } from '../kernel/call.ts';
 import { refusedOnlyAfresh, StaleDecision } from '../kernel/stale-decision.ts';
-import { pickText } from '../kernel/text.ts';
 import { ulid } from '../kernel/ulid.ts';
 import { confirmationHash, issueConfirmation } from './confirmations.ts';
 import { countersOf } from './counters.rules.ts';
@@ -134,11 +133,10 @@ function intentOf(call: Call, action: PreparedAction, key: string | null): NewIn
 }
 
 /** What the event of this action says, whoever writes it: the request, or recovery after a crash. */
-function actionDetails({ org, target, verb, actionId }: PreparedAction): Record<string, unknown> {
-  const door = pickText(target.deviceName, org.defaultLocale);
+function actionDetails({ target, verb, actionId }: PreparedAction): Record<string, unknown> {
   return {
-    resource_name: target.name ?? door,
-    door_name: door,
+    resource_name: target.name ?? target.doorName,
+    door_name: target.doorName,
     action: actionId,
     command: verb,
     device_id: target.deviceId,

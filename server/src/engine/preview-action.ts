@@ -1,7 +1,6 @@
 import type { ActionPreview } from '@lintel/contract/actions';
 import type { OrgScope, Principal } from '../kernel/call.ts';
 import { toRfc3339 } from '../kernel/clock.ts';
-import { pickText } from '../kernel/text.ts';
 import { issueConfirmation } from './confirmations.ts';
 import { counterPeriods, countersOf } from './counters.rules.ts';
 import type { EngineDeps } from './engine.ts';
@@ -33,10 +32,10 @@ export async function previewAction(
   };
 }
 
-function effectOf({ target, actionId, pulseSeconds, org }: PreparedAction): ActionPreview['effect'] {
+function effectOf({ target, actionId, pulseSeconds }: PreparedAction): ActionPreview['effect'] {
   return {
     entity: target.name ?? target.entityId,
-    door: pickText(target.deviceName, org.defaultLocale),
+    door: target.doorName,
     action: actionId,
     provider_type: target.providerType,
     pulse_seconds: pulseSeconds,

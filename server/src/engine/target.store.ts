@@ -2,6 +2,8 @@ import type { LocalizedText } from '@lintel/contract/common';
 import type { EntityType } from '@lintel/contract/entities';
 import type { Tx } from '../db/database.ts';
 import { sql } from '../db/sql.ts';
+import type { OrgScope } from '../kernel/call.ts';
+import { pickText } from '../kernel/text.ts';
 
 /** An entity with the device and integration it is reached through. */
 export interface Target {
@@ -11,7 +13,7 @@ export interface Target {
   readonly externalId: string | null;
   readonly metadata: Record<string, string>;
   readonly deviceId: string;
-  readonly deviceName: LocalizedText;
+  readonly doorName: string;
   readonly deviceMetadata: Record<string, unknown>;
   readonly integrationId: string;
   readonly providerType: string;
@@ -19,16 +21,19 @@ export interface Target {
   readonly config: Record<string, unknown>;
 }
 
-export function findTarget(tx: Tx, orgId: string, entityId: string): Promise<Target | null> {
-  return tx.maybeOne<Target>(sql`
+export async function findTarget(tx: Tx, org: OrgScope, entityId: string): Promise<Target | null> {
+  const row = await tx.maybeOne<Omit<Target, 'doorName'> & { deviceName: LocalizedText }>(sql`
     select e.id as "entityId", e.entity_type as "entityType", e.name, e.external_id as "externalId", e.metadata,
       d.id as "deviceId", d.name as "deviceName", d.device_metadata as "deviceMetadata",
       i.id as "integrationId", i.provider_type as "providerType", i.enabled, i.config
     from entities e
     join devices d on d.org_id = e.org_id and d.id = e.device_id
     join integrations i on i.org_id = d.org_id and i.id = d.integration_id
-    where e.org_id = ${orgId} and e.id = ${entityId}
+    where e.org_id = ${org.id} and e.id = ${entityId}
       and e.deleted_at is null and d.deleted_at is null and i.deleted_at is null`);
+  if (row === null) return null;
+  const { deviceName, ...target } = row;
+  return { ...target, doorName: pickText(deviceName, org.defaultLocale) };
 }
 
 export type Status = 'open' | 'closed' | 'unknown';

@@ -21,7 +21,7 @@ export function createTargets(db: Database): Targets {
       const key = `${org.id} ${org.epoch} ${entityId}`;
       const known = cache.get(key);
       if (known !== undefined) return known;
-      const target = await db.inOrg(org.id, (tx) => findTarget(tx, org.id, entityId));
+      const target = await db.inOrg(org.id, (tx) => findTarget(tx, org, entityId));
       cache.set(key, target);
       return target;
     },

@@ -28,7 +28,7 @@ function createVirtualDemo(context: ProviderContext): Provider {
     statesAtStart: (entities) => entities.map((entity) => ({ ...entity, status: 'closed', source })),
     close: async () => {
       doors.stop();
-      await log.close();
+      log.close();
     },
   };
 }
@@ -37,7 +37,7 @@ type Doors = ReturnType<typeof createDoors>;
 
 async function simulate(
   context: ProviderContext,
-  append: (verb: Verb, command: Command) => Promise<void>,
+  append: (verb: Verb, command: Command) => void,
   doors: Doors,
   verb: Verb,
   command: Command,
@@ -47,7 +47,7 @@ async function simulate(
   if (failure === 'unreachable') return { kind: 'not_sent', reason: 'the simulated device is not reachable' };
   if (context.clock.monotonicMs() >= command.deadlineMs)
     return { kind: 'not_sent', reason: 'the deadline has passed' };
-  await append(verb, command);
+  append(verb, command);
   if (config.latency_ms) await delay(config.latency_ms);
   if (failure === 'refuse') return { kind: 'refused', reason: 'the simulated device refused' };
   const observed = doors.move(verb, command);
