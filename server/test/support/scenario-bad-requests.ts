@@ -249,6 +249,7 @@ export function credentialCases({ operation, actor, prepared }: Base): BadReques
       'a base that begins alike',
       { authorization: `Bearer ${testPublicUrl}.evil.example/api/v1_service_${secret}` },
     ],
+    ['a base of the same length', { authorization: `Bearer ${good.replace(/8080/, '8081')}` }],
     ['another brand', { authorization: `Bearer ${testPublicUrl}/api/v1_acme_${secret}` }],
     ['the bare secret', { authorization: `Bearer ${secret}` }],
     ['a wrong secret', { authorization: `Bearer ${good.slice(0, -43)}${'A'.repeat(43)}` }],
