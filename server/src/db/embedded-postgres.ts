@@ -16,6 +16,7 @@ import { EmbeddedPostgresError } from './embedded-error.ts';
 import { type OwnerLock, takeOwnerLock } from './embedded-owner-lock.ts';
 import {
   findPostmaster,
+  hasEnded,
   hasLostItsBinary,
   type Postmaster,
   settlePostmaster,
@@ -42,6 +43,8 @@ export type EmbeddedPostgres = {
   stop(): Promise<void>;
 };
 
+const DYING_MS = 3_000;
+
 type RunningServer = { readonly postmaster: Postmaster; readonly adopted: boolean };
 
 /** Starts, or takes over, the PostgreSQL of this data directory for the exclusive use of this process. */
@@ -51,13 +54,11 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const account = await chooseAccount(paths.clusterDir, options.log);
   await requireReachable(account, paths.dataDir);
 
-  let server = await run(options, paths, account);
-  let lock = await own(options, paths, server);
+  let { server, lock } = await runAndOwn(options, paths, account);
   if (server.adopted && hasLostItsBinary(server.postmaster.pid)) {
     options.log('The running PostgreSQL was started from files that are gone; it is restarted.');
     await shutDown(paths, server, lock);
-    server = await run(options, paths, account);
-    lock = await own(options, paths, server);
+    ({ server, lock } = await runAndOwn(options, paths, account));
   }
   const database = options.database ?? 'lintel';
   try {
@@ -89,6 +90,23 @@ async function run(
   requireSameMajor(paths, binaries);
   readPassword(paths); // A missing one is told before there is a server to stop again.
   return startServer({ ...paths, account, nativeDir: binaries.nativeDir, settings });
+}
+
+/** A server that was killed a moment ago can still look alive: when it dies under our hands, another one is started. */
+async function runAndOwn(
+  options: EmbeddedPostgresOptions,
+  paths: ClusterPaths,
+  account: DatabaseAccount,
+): Promise<{ server: RunningServer; lock: OwnerLock }> {
+  for (;;) {
+    const server = await run(options, paths, account);
+    try {
+      return { server, lock: await own(options, paths, server) };
+    } catch (error) {
+      const died = server.adopted && (await hasEnded(server.postmaster.pid, paths.clusterDir, DYING_MS));
+      if (error instanceof EmbeddedPostgresError || !died) throw error;
+    }
+  }
 }
 
 /** A server that we started but cannot use is stopped again; one that another Lintel took meanwhile is left alone. */

@@ -49,7 +49,8 @@ export async function stopPostmaster(clusterDir: string): Promise<void> {
   await hasEnded(running.pid, clusterDir, IMMEDIATE_STOP_MS);
 }
 
-async function hasEnded(pid: number, clusterDir: string, withinMs: number): Promise<boolean> {
+/** Whether this postmaster is gone before the time is up. */
+export async function hasEnded(pid: number, clusterDir: string, withinMs: number): Promise<boolean> {
   for (let waited = 0; waited < withinMs; waited += POLL_MS) {
     if (!isPostmasterOf(pid, clusterDir)) return true;
     await sleep(POLL_MS);
