@@ -111,6 +111,7 @@ function composeParts(options: ComposeOptions) {
     logger,
     dataDir: config.dataDir,
     definitions: providerDefinitions,
+    secretsOf: async () => ({ version: 0, values: {} }),
   });
   return {
     db,

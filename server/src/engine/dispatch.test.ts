@@ -2,28 +2,29 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../kernel/clock.ts';
 import { createLogger } from '../kernel/logger.ts';
-import type { Command, Delivery, Provider } from '../providers/provider.ts';
+import type { Command, Connection, Delivery } from '../providers/provider.ts';
 import { createDispatch } from './dispatch.ts';
 
 const logger = createLogger({ level: 'silent' });
 const delivered: Delivery = { kind: 'delivered', observed: null };
 
-function providerWith(open: (command: Command) => Promise<Delivery>): Provider {
-  return { actions: { open }, health: () => 'ok', statesAtStart: () => [], close: async () => undefined };
+function providerWith(open: (command: Command) => Promise<Delivery>): Connection {
+  return { actions: { open }, health: () => 'ok', bind: () => undefined, close: async () => undefined };
 }
 
 function command(deviceId: string, deadlineInMs = 5_000): Omit<Command, 'signal'> {
-  return {
-    intentId: 'i',
-    orgId: 'o',
-    integrationId: 'n',
-    deviceId,
+  const entity = {
     entityId: 'e',
     entityType: 'door',
     externalId: null,
-    config: {},
+    metadata: {},
+    deviceId,
+    deviceExternalId: null,
     deviceMetadata: {},
-    entityMetadata: {},
+  };
+  return {
+    intentId: 'i',
+    entity,
     pulseSeconds: null,
     deadlineMs: systemClock.monotonicMs() + deadlineInMs,
   };
@@ -34,7 +35,7 @@ describe('dispatch', () => {
     const running = new Map<string, number>();
     let most = 0;
     let together = 0;
-    const provider = providerWith(async ({ deviceId }) => {
+    const provider = providerWith(async ({ entity: { deviceId } }) => {
       running.set(deviceId, (running.get(deviceId) ?? 0) + 1);
       most = Math.max(most, running.get(deviceId) ?? 0);
       together = Math.max(

@@ -1,21 +1,21 @@
 import { createKeyedMutex } from '../kernel/async-queue.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
-import type { Command, Delivery, Provider, Verb } from '../providers/provider.ts';
+import type { Command, Connection, Delivery, Verb } from '../providers/provider.ts';
 
 export interface Dispatch {
   /** Sends once, one command at a time per device, never after the deadline. It does not throw. */
-  send(provider: Provider, verb: Verb, command: Omit<Command, 'signal'>): Promise<Delivery>;
+  send(connection: Connection, verb: Verb, command: Omit<Command, 'signal'>): Promise<Delivery>;
 }
 
 export function createDispatch({ clock, logger }: { clock: Clock; logger: Logger }): Dispatch {
   const perDevice = createKeyedMutex();
   return {
-    send: (provider, verb, command) =>
-      perDevice.run(command.deviceId, async () => {
+    send: (connection, verb, command) =>
+      perDevice.run(command.entity.deviceId, async () => {
         const remaining = command.deadlineMs - clock.monotonicMs();
         if (remaining <= 0) return { kind: 'not_sent', reason: 'the device was busy until the deadline' };
-        const action = provider.actions[verb];
+        const action = connection.actions[verb];
         if (action === undefined)
           return { kind: 'not_sent', reason: 'the provider does not offer this action' };
         return withDeadline(remaining, logger, (signal) => action({ ...command, signal }));

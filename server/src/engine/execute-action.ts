@@ -12,6 +12,7 @@ import {
 } from '../kernel/call.ts';
 import { refusedOnlyAfresh, StaleDecision } from '../kernel/stale-decision.ts';
 import { ulid } from '../kernel/ulid.ts';
+import type { Delivery } from '../providers/provider.ts';
 import { confirmationHash, issueConfirmation } from './confirmations.ts';
 import { countersOf } from './counters.rules.ts';
 import type { EngineDeps } from './engine.ts';
@@ -66,7 +67,7 @@ async function requirePermission(
   const refused = decision.effect === 'deny' || decision.effect === 'approve';
   const unconfirmed = decision.effect === 'confirm' && call.confirmation === null;
   const unknownState =
-    verb === 'toggle' && (principal.kind === 'agent' || !action.running.provider.actions.toggle);
+    verb === 'toggle' && (principal.kind === 'agent' || !action.manifest.actions.includes('toggle'));
   if (!refused && !unconfirmed && !unknownState && target.enabled) return null;
   if (call.recalled) throw new StaleDecision();
 
@@ -172,21 +173,7 @@ async function dispatchAndFinish(
   intent: NewIntent,
   startedMs: number,
 ): Promise<ActionResult> {
-  const { target } = action;
-  const delivery = await deps.dispatch.send(action.running.provider, action.verb, {
-    intentId: intent.id,
-    orgId: intent.orgId,
-    integrationId: target.integrationId,
-    deviceId: target.deviceId,
-    entityId: target.entityId,
-    entityType: target.entityType,
-    externalId: target.externalId,
-    config: target.config,
-    deviceMetadata: target.deviceMetadata,
-    entityMetadata: target.metadata,
-    pulseSeconds: action.pulseSeconds,
-    deadlineMs: startedMs + deadlineMs,
-  });
+  const delivery = await deliver(deps, action, intent.id, startedMs + deadlineMs);
   const latencyMs = Math.round(deps.clock.monotonicMs() - startedMs);
   const { finished, answer } = outcomeOf(action, intent, delivery, {
     latencyMs,
@@ -198,4 +185,20 @@ async function dispatchAndFinish(
     throw new AppError('outcome_unknown', 'the outcome could not be recorded in time');
   if (answer instanceof AppError) throw answer;
   return answer;
+}
+
+async function deliver(
+  deps: EngineDeps,
+  { org, target, verb, pulseSeconds }: PreparedAction,
+  intentId: string,
+  deadline: number,
+): Promise<Delivery> {
+  const connection = await deps.providers.connection({ orgId: org.id, ...target }).catch(() => null);
+  if (connection === null) return { kind: 'not_sent', reason: 'there is no connection to this integration' };
+  return deps.dispatch.send(connection, verb, {
+    intentId,
+    entity: target,
+    pulseSeconds,
+    deadlineMs: deadline,
+  });
 }

@@ -1,11 +1,10 @@
 import { AppError, invalid, notFound } from '../kernel/app-error.ts';
 import { type OrgScope, type Principal, principalId } from '../kernel/call.ts';
 import { sha256Canonical } from '../kernel/canonical-json.ts';
-import type { Verb } from '../providers/provider.ts';
+import type { ProviderManifest, Verb } from '../providers/provider.ts';
 import { actionIdOf, pulseSeconds, resolveToggle, verbOf } from './action.rules.ts';
 import { type Decision, decide } from './decide.ts';
 import type { EngineDeps } from './engine.ts';
-import type { RunningProvider } from './providers.ts';
 import { findStatus, type Target } from './target.store.ts';
 
 export interface ActionRequest {
@@ -19,7 +18,7 @@ export interface PreparedAction {
   readonly org: OrgScope;
   readonly principal: Principal;
   readonly target: Target;
-  readonly running: RunningProvider;
+  readonly manifest: ProviderManifest;
   /** What is sent: a toggle is already turned into open or close where the state is known. */
   readonly verb: Verb;
   readonly actionId: string;
@@ -38,18 +37,18 @@ export async function prepareAction(
 ): Promise<PreparedAction> {
   const target = await deps.targets.find(org, request.entityId);
   if (target === null) throw notFound();
-  const { running, verb: asked } = offered(deps, target, request.actionId);
+  const { manifest, verb: asked } = offered(deps, target, request.actionId);
   const verb = await resolved(deps, org, target, asked);
   const actionId = actionIdOf(asked);
   return {
     org,
     principal,
     target,
-    running,
+    manifest,
     verb,
     actionId,
-    pulseSeconds: pulseOf(request.payload, target, running, verb),
-    minIntervalMs: verb === 'open' ? minIntervalMs(target, running) : 0,
+    pulseSeconds: pulseOf(request.payload, target, manifest, verb),
+    minIntervalMs: verb === 'open' ? minIntervalMs(target, manifest) : 0,
     fingerprint: sha256Canonical([
       org.id,
       principalId(principal),
@@ -66,18 +65,20 @@ function offered(
   deps: EngineDeps,
   target: Target,
   actionId: string,
-): { running: RunningProvider; verb: Verb } {
+): { manifest: ProviderManifest; verb: Verb } {
   const verb = verbOf(actionId, target.entityType);
-  const running = deps.providers.get(target.providerType);
-  const sendable = verb === 'toggle' ? ['open', 'toggle'] : [verb];
-  if (
-    verb === null ||
-    running === null ||
-    !sendable.some((name) => name !== null && name in running.provider.actions)
-  ) {
+  const manifest = deps.providers.manifest(target.providerType);
+  if (verb === null || manifest === null || !isOffered(manifest.actions, verb)) {
     throw new AppError('action_not_implemented', 'this entity does not offer this action');
   }
-  return { running, verb };
+  return { manifest, verb };
+}
+
+/** A toggle is also offered where it can be turned into open or close. */
+function isOffered(actions: readonly Verb[], verb: Verb): boolean {
+  return (
+    actions.includes(verb) || (verb === 'toggle' && actions.includes('open') && actions.includes('close'))
+  );
 }
 
 async function resolved(deps: EngineDeps, org: OrgScope, target: Target, verb: Verb): Promise<Verb> {
@@ -86,21 +87,19 @@ async function resolved(deps: EngineDeps, org: OrgScope, target: Target, verb: V
   return resolveToggle(verb, status);
 }
 
-function pulseOf(payload: unknown, target: Target, running: RunningProvider, verb: Verb): number | null {
+function pulseOf(payload: unknown, target: Target, manifest: ProviderManifest, verb: Verb): number | null {
   if (verb === 'close') return null;
   const choice = pulseSeconds({
     payload,
     entityMetadata: target.metadata,
     deviceMetadata: target.deviceMetadata,
-    providerDefault: running.manifest.defaultPulseSeconds(target.config, target.entityType),
+    providerDefault: manifest.defaultPulseSeconds(target.config, target.entityType),
   });
   if (!choice.ok) throw invalid('/auto_close', choice.reason);
   return choice.seconds;
 }
 
-function minIntervalMs(target: Target, running: RunningProvider): number {
+function minIntervalMs(target: Target, manifest: ProviderManifest): number {
   const configured = target.config.min_interval_ms;
-  return typeof configured === 'number' && configured >= 0
-    ? configured
-    : running.manifest.defaultMinIntervalMs;
+  return typeof configured === 'number' && configured >= 0 ? configured : manifest.defaultMinIntervalMs;
 }

@@ -44,7 +44,7 @@ function effectOf({ target, actionId, pulseSeconds }: PreparedAction): ActionPre
 
 async function standingOf(
   deps: EngineDeps,
-  { org, target, running, verb, principal, minIntervalMs }: PreparedAction,
+  { org, target, verb, principal, minIntervalMs }: PreparedAction,
 ): Promise<Pick<ActionPreview, 'provider' | 'quotas'>> {
   const keys = countersOf(verb, principal);
   const { current, wait } = await deps.db.inOrg(org.id, async (tx) => ({
@@ -54,7 +54,7 @@ async function standingOf(
   const used = new Map(current.map((row) => [row.key, row]));
   return {
     provider: {
-      health: running.provider.health(target.integrationId),
+      health: deps.providers.health(target.providerType, target.integrationId),
       min_interval_ms: minIntervalMs,
       ready_in_ms: wait,
     },

@@ -1,83 +1,39 @@
 import type { LocalizedText } from '@lintel/contract/common';
-import type { Database } from '../db/database.ts';
-import type { Clock } from '../kernel/clock.ts';
-import type { Logger } from '../kernel/logger.ts';
-import type {
-  Health,
-  Provider,
-  ProviderDefinition,
-  ProviderManifest,
-  StateReport,
-} from '../providers/provider.ts';
-import { listEntitiesOfProvider, upsertStatus } from './target.store.ts';
-
-export interface RunningProvider {
-  readonly manifest: ProviderManifest;
-  readonly provider: Provider;
-}
+import type { Connection, Health, ProviderManifest } from '../providers/provider.ts';
+import { type ConnectionsDeps, createConnections } from './connections.ts';
+import type { LinkRow } from './link.store.ts';
+import { createStateReports } from './state-reports.ts';
 
 export interface Providers {
   /** Null for a type this build does not have. */
-  get(type: string): RunningProvider | null;
+  manifest(type: string): ProviderManifest | null;
   label(type: string): LocalizedText;
   health(type: string, integrationId: string): Health;
-  /** Takes up what the devices say of themselves now. */
+  connection(link: LinkRow): Promise<Connection | null>;
   start(): Promise<void>;
   close(): Promise<void>;
 }
 
-export interface ProvidersDeps {
-  readonly db: Database;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly dataDir: string;
-  readonly definitions: readonly ProviderDefinition[];
-}
+export type ProvidersDeps = Omit<ConnectionsDeps, 'reports'>;
 
+/** The provider types of this build, and the live connections of the integrations. */
 export function createProviders(deps: ProvidersDeps): Providers {
   const reports = createStateReports(deps);
-  const running = new Map<string, RunningProvider>(
-    deps.definitions.map(({ manifest, create }) => {
-      const { clock, dataDir } = deps;
-      const logger = deps.logger.child({ provider: manifest.type });
-      return [
-        manifest.type,
-        { manifest, provider: create({ clock, logger, dataDir, onState: reports.take }) },
-      ];
-    }),
-  );
+  const connections = createConnections({ ...deps, reports });
+  const manifest = (type: string) => deps.definitions.get(type)?.manifest ?? null;
   return {
-    get: (type) => running.get(type) ?? null,
-    label: (type) => running.get(type)?.manifest.label ?? { en: type },
-    health: (type, integrationId) => running.get(type)?.provider.health(integrationId) ?? 'error',
-    async start() {
-      for (const [type, { provider }] of running) {
-        const entities = await deps.db.asService((tx) => listEntitiesOfProvider(tx, type));
-        for (const report of provider.statesAtStart(entities)) reports.take(report);
-      }
-      await reports.settled();
+    manifest,
+    label: (type) => manifest(type)?.label ?? { en: type },
+    health: (type, integrationId) => {
+      if (manifest(type) === null) return 'error';
+      // A paused integration, and one that is just being connected, has no connection: that is not full health.
+      return connections.health(integrationId) ?? 'reduced';
     },
+    connection: connections.of,
+    start: connections.start,
     async close() {
-      await Promise.all([...running.values()].map(({ provider }) => provider.close()));
+      await connections.close();
       await reports.settled();
     },
-  };
-}
-
-/** Writes what devices report, one after the other. A lost report is no harm: the next one corrects it. */
-function createStateReports({ db, logger }: ProvidersDeps) {
-  let tail: Promise<void> = Promise.resolve();
-  const write = async (report: StateReport) => {
-    try {
-      await db.inOrg(report.orgId, (tx) => upsertStatus(tx, report));
-    } catch (error) {
-      logger.warn({ err: error, entity_id: report.entityId }, 'a reported state could not be written');
-    }
-  };
-  return {
-    take(report: StateReport): void {
-      tail = tail.then(() => write(report));
-    },
-    settled: () => tail,
   };
 }

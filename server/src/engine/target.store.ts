@@ -14,6 +14,7 @@ export interface Target {
   readonly metadata: Record<string, string>;
   readonly deviceId: string;
   readonly doorName: string;
+  readonly deviceExternalId: string | null;
   readonly deviceMetadata: Record<string, unknown>;
   readonly integrationId: string;
   readonly providerType: string;
@@ -24,7 +25,8 @@ export interface Target {
 export async function findTarget(tx: Tx, org: OrgScope, entityId: string): Promise<Target | null> {
   const row = await tx.maybeOne<Omit<Target, 'doorName'> & { deviceName: LocalizedText }>(sql`
     select e.id as "entityId", e.entity_type as "entityType", e.name, e.external_id as "externalId", e.metadata,
-      d.id as "deviceId", d.name as "deviceName", d.device_metadata as "deviceMetadata",
+      d.id as "deviceId", d.name as "deviceName", d.external_id as "deviceExternalId",
+      d.device_metadata as "deviceMetadata",
       i.id as "integrationId", i.provider_type as "providerType", i.enabled, i.config
     from entities e
     join devices d on d.org_id = e.org_id and d.id = e.device_id
@@ -54,18 +56,4 @@ export async function upsertStatus(
     from entities e where e.org_id = ${report.orgId} and e.id = ${report.entityId}
     on conflict (org_id, entity_id) do update
       set status = excluded.status, source = excluded.source, observed_at = excluded.observed_at`);
-}
-
-/** Every live entity of a provider type, for what its devices say of themselves when the service starts. */
-export function listEntitiesOfProvider(
-  tx: Tx,
-  providerType: string,
-): Promise<{ orgId: string; entityId: string }[]> {
-  return tx.query(sql`
-    select e.org_id as "orgId", e.id as "entityId"
-    from integrations i
-    join devices d on d.org_id = i.org_id and d.integration_id = i.id
-    join entities e on e.org_id = d.org_id and e.device_id = d.id
-    where i.provider_type = ${providerType} and i.enabled and i.deleted_at is null and d.deleted_at is null
-      and e.deleted_at is null and e.entity_type in ('switch', 'light', 'door')`);
 }

@@ -2,32 +2,49 @@ import type { LocalizedText } from '@lintel/contract/common';
 import type { TObject } from 'typebox';
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
+import type { Secret } from '../kernel/secret.ts';
 
 export type Verb = 'open' | 'close' | 'toggle';
 export type Health = 'ok' | 'reduced' | 'error';
 export type ObservedStatus = 'open' | 'closed' | 'unknown';
 
-/** A provider describes itself as data: validation, documents and forms are made from it. */
+/** Whether a record of this provider carries an id of the far side. */
+export type ExternalIdRule = 'required' | 'optional' | 'refused';
+
+/**
+ * A provider describes itself as data: validation, documents and forms are made from it. All schemas are closed
+ * objects; entity metadata values are strings.
+ */
 export interface ProviderManifest {
   readonly type: string;
   readonly label: LocalizedText;
   readonly config: TObject;
+  readonly secrets: TObject;
+  readonly deviceMetadata: TObject;
+  readonly entityMetadata: TObject;
+  /** What its entities can do. An absent verb is the 501; with `toggle` the device has one of its own. */
+  readonly actions: readonly Verb[];
+  readonly deviceExternalId: ExternalIdRule;
+  readonly entityExternalId: ExternalIdRule;
   readonly defaultMinIntervalMs: number;
   /** Seconds a door stays open when nobody says otherwise; null when the provider leaves it open. */
   readonly defaultPulseSeconds: (config: Record<string, unknown>, entityType: string) => number | null;
 }
 
-export interface Command {
-  readonly intentId: string;
-  readonly orgId: string;
-  readonly integrationId: string;
-  readonly deviceId: string;
+/** An entity as its provider needs to know it. */
+export interface EntityBinding {
   readonly entityId: string;
   readonly entityType: string;
   readonly externalId: string | null;
-  readonly config: Record<string, unknown>;
+  readonly metadata: Record<string, string>;
+  readonly deviceId: string;
+  readonly deviceExternalId: string | null;
   readonly deviceMetadata: Record<string, unknown>;
-  readonly entityMetadata: Record<string, string>;
+}
+
+export interface Command {
+  readonly intentId: string;
+  readonly entity: EntityBinding;
   readonly pulseSeconds: number | null;
   /** Monotonic milliseconds. The provider checks it last, right before the first byte leaves. */
   readonly deadlineMs: number;
@@ -46,31 +63,37 @@ export type Delivery =
   | { readonly kind: 'not_sent'; readonly reason: string }
   | { readonly kind: 'unknown'; readonly reason: string };
 
-export interface StateReport {
+/** One integration, as its provider connects to it. */
+export interface Link {
   readonly orgId: string;
-  readonly entityId: string;
-  readonly status: ObservedStatus;
-  readonly source: string;
+  readonly integrationId: string;
+  readonly config: Record<string, unknown>;
+  readonly secrets: Readonly<Record<string, Secret>>;
 }
 
 export interface ProviderContext {
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Where a provider may keep files of its own. */
   readonly dataDir: string;
   /** Called when a device reports a state by itself. */
-  readonly onState: (report: StateReport) => void;
+  readonly onState: (entityId: string, status: ObservedStatus) => void;
 }
 
-/** An absent verb is the 501. A provider sends once and never repeats by itself. */
-export interface Provider {
+/**
+ * A live connection of one integration. It reconnects by itself, with back-off and jitter; it sends a command once and
+ * never repeats it.
+ */
+export interface Connection {
   readonly actions: { readonly [V in Verb]?: (command: Command) => Promise<Delivery> };
-  health(integrationId: string): Health;
-  /** What a device says of itself when the service starts; nothing where it can not know. */
-  statesAtStart(entities: readonly { orgId: string; entityId: string }[]): StateReport[];
+  health(): Health;
+  /** The entities there are now: called once after connecting and after every change of them. */
+  bind(entities: readonly EntityBinding[]): void;
   close(): Promise<void>;
 }
 
 export interface ProviderDefinition {
   readonly manifest: ProviderManifest;
-  create(context: ProviderContext): Provider;
+  /** Returns at once; a far side that is not there yet is a matter of health, not an error. */
+  connect(link: Link, context: ProviderContext): Connection;
 }

@@ -1,4 +1,8 @@
 import type { ProviderDefinition } from './provider.ts';
 import { virtualDemo } from './virtual-demo/virtual-demo.provider.ts';
 
-export const providerDefinitions: readonly ProviderDefinition[] = [virtualDemo];
+const all: readonly ProviderDefinition[] = [virtualDemo];
+
+export const providerDefinitions: ReadonlyMap<string, ProviderDefinition> = new Map(
+  all.map((definition) => [definition.manifest.type, definition]),
+);

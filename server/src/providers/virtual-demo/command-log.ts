@@ -21,7 +21,7 @@ export function createCommandLog(dataDir: string, clock: Clock): CommandLog {
     return openSync(join(dir, 'commands.jsonl'), 'a');
   };
   return {
-    append(verb, { intentId, entityId }) {
+    append(verb, { intentId, entity: { entityId } }) {
       file ??= opened();
       const line = { at: toRfc3339(clock.now()), intent_id: intentId, entity_id: entityId, command: verb };
       writeSync(file, `${JSON.stringify(line)}\n`);

@@ -24,6 +24,13 @@ export const virtualDemoManifest: ProviderManifest = {
   type: 'virtual_demo',
   label: { en: 'Virtual demo' },
   config: VirtualDemoConfig,
+  secrets: Type.Object({}, { additionalProperties: false }),
+  // Anything: the demo stands in for every device.
+  deviceMetadata: Type.Object({}, { additionalProperties: true }),
+  entityMetadata: Type.Object({}, { additionalProperties: Type.String() }),
+  actions: ['open', 'close', 'toggle'],
+  deviceExternalId: 'optional',
+  entityExternalId: 'optional',
   defaultMinIntervalMs: 0,
   defaultPulseSeconds: (config, entityType) => {
     if (entityType === 'light') return null;

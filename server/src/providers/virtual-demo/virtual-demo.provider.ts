@@ -2,52 +2,57 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type {
   Command,
+  Connection,
   Delivery,
+  Link,
   ObservedStatus,
-  Provider,
   ProviderContext,
   ProviderDefinition,
   Verb,
 } from '../provider.ts';
-import { createCommandLog } from './command-log.ts';
+import { type CommandLog, createCommandLog } from './command-log.ts';
 import { type VirtualDemoConfig, virtualDemoManifest } from './virtual-demo.manifest.ts';
 
 /** Simulated doors and lights. Each door keeps its own state and closes itself, as a real one with a pulse does. */
-export const virtualDemo: ProviderDefinition = { manifest: virtualDemoManifest, create: createVirtualDemo };
+export const virtualDemo: ProviderDefinition = { manifest: virtualDemoManifest, connect };
 
-const source = 'virtual_demo';
+interface Demo {
+  readonly config: VirtualDemoConfig;
+  readonly context: ProviderContext;
+  readonly log: CommandLog;
+  readonly doors: Doors;
+}
 
-function createVirtualDemo(context: ProviderContext): Provider {
-  const log = createCommandLog(context.dataDir, context.clock);
-  const doors = createDoors(context);
-  const act = (verb: Verb) => (command: Command) => simulate(context, log.append, doors, verb, command);
+function connect(link: Link, context: ProviderContext): Connection {
+  const demo: Demo = {
+    config: link.config,
+    context,
+    log: createCommandLog(context.dataDir, context.clock),
+    doors: createDoors(context.onState),
+  };
+  const act = (verb: Verb) => (command: Command) => simulate(demo, verb, command);
   return {
     actions: { open: act('open'), close: act('close'), toggle: act('toggle') },
     health: () => 'ok',
-    // The simulated devices live in this process: when it starts, they have just been switched on.
-    statesAtStart: (entities) => entities.map((entity) => ({ ...entity, status: 'closed', source })),
+    bind: (entities) => demo.doors.switchOn(entities.map((entity) => entity.entityId)),
     close: async () => {
-      doors.stop();
-      log.close();
+      demo.doors.stop();
+      demo.log.close();
     },
   };
 }
 
-type Doors = ReturnType<typeof createDoors>;
-
 async function simulate(
-  context: ProviderContext,
-  append: (verb: Verb, command: Command) => void,
-  doors: Doors,
+  { config, context, log, doors }: Demo,
   verb: Verb,
   command: Command,
 ): Promise<Delivery> {
-  const config = command.config as VirtualDemoConfig;
   const failure = failureOf(config);
   if (failure === 'unreachable') return { kind: 'not_sent', reason: 'the simulated device is not reachable' };
-  if (context.clock.monotonicMs() >= command.deadlineMs)
+  if (context.clock.monotonicMs() >= command.deadlineMs) {
     return { kind: 'not_sent', reason: 'the deadline has passed' };
-  append(verb, command);
+  }
+  log.append(verb, command);
   if (config.latency_ms) await delay(config.latency_ms);
   if (failure === 'refuse') return { kind: 'refused', reason: 'the simulated device refused' };
   const observed = doors.move(verb, command);
@@ -61,32 +66,37 @@ function failureOf(config: VirtualDemoConfig): VirtualDemoConfig['failure_mode']
   return config.failure_mode ?? 'refuse';
 }
 
-function createDoors(context: ProviderContext) {
+interface Doors {
+  /** The simulated devices live in this connection: those it sees for the first time have just been switched on. */
+  switchOn(entityIds: readonly string[]): void;
+  move(verb: Verb, command: Command): ObservedStatus;
+  stop(): void;
+}
+
+function createDoors(onState: ProviderContext['onState']): Doors {
   const states = new Map<string, ObservedStatus>();
   const timers = new Map<string, NodeJS.Timeout>();
 
-  function closeLater(command: Command, seconds: number): void {
-    const timer = setTimeout(() => {
-      timers.delete(command.entityId);
-      states.set(command.entityId, 'closed');
-      context.onState({ orgId: command.orgId, entityId: command.entityId, status: 'closed', source });
-    }, seconds * 1000);
-    timer.unref();
-    timers.set(command.entityId, timer);
+  function shut(id: string): void {
+    timers.delete(id);
+    states.set(id, 'closed');
+    onState(id, 'closed');
   }
 
   return {
-    move(verb: Verb, command: Command): ObservedStatus {
-      const id = command.entityId;
+    switchOn: (entityIds) => {
+      for (const id of entityIds) if (!states.has(id)) shut(id);
+    },
+    move(verb, { entity: { entityId: id }, pulseSeconds }) {
       const opens = verb === 'open' || (verb === 'toggle' && states.get(id) !== 'open');
       clearTimeout(timers.get(id));
       timers.delete(id);
-      if (opens && command.pulseSeconds !== null) closeLater(command, command.pulseSeconds);
+      if (opens && pulseSeconds !== null) timers.set(id, setTimeout(shut, pulseSeconds * 1000, id).unref());
       const status = opens ? 'open' : 'closed';
       states.set(id, status);
       return status;
     },
-    stop(): void {
+    stop: () => {
       for (const timer of timers.values()) clearTimeout(timer);
       timers.clear();
     },
