@@ -6,7 +6,20 @@ import { constants, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { ensureInstalled, ensureWebBuilt, projectNode, root, SetupError } from './install.mjs';
 
-const browsers = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+const peers = [
+  {
+    packages: ['chromium'],
+    programs: ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'],
+    files: /web|browser/,
+  },
+  { packages: ['mosquitto', 'mosquitto-clients'], programs: ['mosquitto'], files: /providers/ },
+  { packages: ['knxd', 'knxd-tools'], programs: ['knxd'], files: /providers/ },
+  {
+    packages: ['python3-pymodbus', 'python3-serial'],
+    programs: ['/usr/lib/python3/dist-packages/pymodbus/__init__.py'],
+    files: /providers/,
+  },
+];
 const args = process.argv.slice(2);
 
 process.exitCode = await main();
@@ -16,7 +29,7 @@ async function main() {
     ensureInstalled();
     ensureWebBuilt();
     const node = projectNode();
-    ensureBrowser();
+    ensurePeers();
     return await runTests(node);
   } catch (error) {
     if (!(error instanceof SetupError)) throw error;
@@ -72,30 +85,34 @@ function run(command, commandArgs) {
   });
 }
 
-/** For the tests that sign in with a real browser; a run of other files does without. */
-function ensureBrowser() {
+/** The real peers of the tests; a run of some files installs only what those may need. */
+function ensurePeers() {
   const paths = args.filter((arg) => !arg.startsWith('-'));
-  const wantsBrowser = paths.length === 0 || paths.some((path) => /web|browser/.test(path));
-  if (!wantsBrowser || browsers.some(isInstalled)) return;
+  const wanted = peers.filter((peer) => paths.length === 0 || paths.some((path) => peer.files.test(path)));
+  const missing = wanted.filter((peer) => !peer.programs.some(isInstalled));
+  if (missing.length === 0) return;
+  const packages = missing.flatMap((peer) => peer.packages);
   const canInstall = process.getuid?.() === 0 && isInstalled('apt-get');
-  if (canInstall && installChromium()) return;
+  if (canInstall && install(packages)) return;
   process.stderr.write(
-    `Chromium is missing, so the browser tests will fail. ${
-      canInstall ? 'apt-get could not install it; see above.' : 'Install it: sudo apt-get install chromium'
+    `Missing: ${packages.join(' ')}. The tests that need them will fail. ${
+      canInstall ? 'apt-get could not install them; see above.' : `sudo apt-get install ${packages.join(' ')}`
     }\n`,
   );
 }
 
-function installChromium() {
-  process.stderr.write('Installing Chromium for the browser tests (apt-get install chromium)…\n');
+function install(packages) {
+  process.stderr.write(`Installing for the tests (apt-get install ${packages.join(' ')})…\n`);
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   const apt = (...aptArgs) =>
     spawnSync('apt-get', ['-qq', ...aptArgs], { stdio: ['ignore', 2, 2], env }).status === 0;
-  // An index that is partly out of reach may still know the package.
+  // An index that is partly out of reach may still know the packages.
   apt('update');
-  return apt('install', '-y', '--no-install-recommends', 'chromium');
+  return apt('install', '-y', '--no-install-recommends', ...packages);
 }
 
 function isInstalled(name) {
-  return (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, name)));
+  if (name.startsWith('/')) return existsSync(name);
+  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin'];
+  return folders.some((folder) => existsSync(join(folder, name)));
 }
