@@ -64,7 +64,7 @@ async function openAndFinish(
   await client.query({
     name: 'open',
     text: `select * from open_intent($1, $2, null, $3, $4, $5, $6, 'switchable.open', 'api_key', 'bench', $7, 'api',
-      '{"resource_name": "door"}', $3, null, $8, null, 5000, 0, $9, $10)`,
+      '{"resource_name": "door"}', $3, null, $8, null, 5000, 0, $9, $10, null)`,
     values: [
       orgId,
       epoch,

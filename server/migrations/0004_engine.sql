@@ -46,6 +46,17 @@ create table dispatch_intervals (
   foreign key (org_id, integration_id) references integrations (org_id, id) on delete cascade
 );
 
+-- Doors that the service itself must close, because their device can not. Written with the intent to open, so that no
+-- crash can leave a door open; gone when a close was delivered.
+create table close_jobs (
+  org_id text not null references orgs (id) on delete cascade,
+  entity_id text not null,
+  due_at timestamptz not null,
+  attempts int not null default 0,
+  primary key (org_id, entity_id)
+);
+create index close_jobs_due on close_jobs (due_at);
+
 -- Step-up proofs: single use, bound to principal, entity, action and exact payload by the fingerprint.
 create table confirmations (
   org_id text not null references orgs (id) on delete cascade,

@@ -6,7 +6,7 @@ create function open_intent(
   p_id text, p_entity text, p_device text, p_integration text, p_action text,
   p_principal_kind text, p_principal text, p_actor jsonb, p_source text, p_details jsonb,
   p_correlation text, p_idempotency_key text, p_fingerprint bytea, p_confirmation bytea,
-  p_deadline_ms int, p_min_interval_ms int, p_counters text[], p_stripe int
+  p_deadline_ms int, p_min_interval_ms int, p_counters text[], p_stripe int, p_close_after_ms int
 ) returns table (
   verdict text, existing_id text, existing_state text, existing_result jsonb, same_request boolean
 )
@@ -57,6 +57,12 @@ begin
     end if;
   end if;
 
+  if p_close_after_ms is not null then
+    insert into close_jobs (org_id, entity_id, due_at)
+    values (p_org, p_entity, now() + make_interval(secs => p_close_after_ms / 1000.0))
+    on conflict (org_id, entity_id) do update set due_at = excluded.due_at, attempts = 0;
+  end if;
+
   -- Counters last: their rows are shared, so they are held only for the commit. The array has one order.
   if p_counters <> '{}' then
     insert into usage_counters as u (org_id, key, day, stripe, count)
@@ -100,6 +106,9 @@ begin
     values (i.org_id, n.event_id, 'entity.action', n.outcome, i.source, i.actor ->> 'kind', i.actor ->> 'userId',
       i.actor ->> 'agentId', i.actor ->> 'apiKeyId', i.actor ->> 'guestId', 'entity', i.entity_id, i.correlation_id,
       i.details || n.details || jsonb_build_object('attempt_id', i.id));
+    if n.state = 'succeeded' and i.details ->> 'command' = 'close' then
+      delete from close_jobs j where j.org_id = i.org_id and j.entity_id = i.entity_id;
+    end if;
     if n.status is not null then
       insert into entity_states (org_id, entity_id, status, source, observed_at)
       values (i.org_id, i.entity_id, n.status, n.status_source, clock_timestamp())

@@ -3,6 +3,7 @@ import type { Database } from '../db/database.ts';
 import type { Call, OrgScope, Principal } from '../kernel/call.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
+import { createCloseJobs } from './close-jobs.ts';
 import { createDispatch, type Dispatch } from './dispatch.ts';
 import { executeAction } from './execute-action.ts';
 import { createOutcomeWriter, type OutcomeWriter } from './outcome-writer.ts';
@@ -36,7 +37,6 @@ export interface EngineOptions {
 }
 
 export function createEngine({ db, clock, logger, providers }: EngineOptions): Engine {
-  const recovery = createRecovery({ db, logger });
   const deps: EngineDeps = {
     db,
     clock,
@@ -45,14 +45,18 @@ export function createEngine({ db, clock, logger, providers }: EngineOptions): E
     dispatch: createDispatch({ clock, logger }),
     outcomes: createOutcomeWriter(db),
   };
+  const recovery = createRecovery({ db, logger });
+  const closeJobs = createCloseJobs(deps, logger);
   return {
     execute: (call, org, request) => executeAction(deps, call, org, request),
     preview: (org, principal, request) => previewAction(deps, org, principal, request),
     async start() {
       await recovery.start();
       await providers.start();
+      closeJobs.start();
     },
     async stop() {
+      await closeJobs.stop();
       await recovery.stop();
       await providers.close();
     },

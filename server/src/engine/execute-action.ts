@@ -12,16 +12,14 @@ import {
 } from '../kernel/call.ts';
 import { refusedOnlyAfresh, StaleDecision } from '../kernel/stale-decision.ts';
 import { ulid } from '../kernel/ulid.ts';
-import type { Delivery } from '../providers/provider.ts';
+import { actionDetails, carryOut, deadlineMs } from './carry-out.ts';
 import { confirmationHash, issueConfirmation } from './confirmations.ts';
 import { countersOf } from './counters.rules.ts';
 import type { EngineDeps } from './engine.ts';
 import { findStoredIntent, type NewIntent, type OpenVerdict, openIntent } from './intents.store.ts';
-import { outcomeOf, replay } from './outcome.rules.ts';
+import { replay } from './outcome.rules.ts';
 import { type ActionRequest, type PreparedAction, prepareAction } from './prepare-action.ts';
 
-/** A command is sent within this time or never. */
-const deadlineMs = 5_000;
 const counterStripes = 16;
 
 /** The one way to hardware: decide → T1 → command → T2. See ARCHITECTURE.md, "The way of an open". */
@@ -42,7 +40,7 @@ export async function executeAction(
   const verdict = await openIntent(deps.db.direct, intent);
   const stored = settleVerdict(verdict);
   if (stored !== null) return stored;
-  return dispatchAndFinish(deps, call, action, intent, startedMs);
+  return carryOut(deps, action, intent, startedMs);
 }
 
 function idempotencyKeyOf(call: Call, principal: Principal): string | null {
@@ -130,20 +128,14 @@ function intentOf(call: Call, action: PreparedAction, key: string | null): NewIn
     minIntervalMs: action.minIntervalMs,
     counters: countersOf(verb, principal),
     stripe: randomInt(counterStripes),
+    closeAfterMs: closeAfterMs(action),
   };
 }
 
-/** What the event of this action says, whoever writes it: the request, or recovery after a crash. */
-function actionDetails({ target, verb, actionId }: PreparedAction): Record<string, unknown> {
-  return {
-    resource_name: target.name ?? target.doorName,
-    door_name: target.doorName,
-    action: actionId,
-    command: verb,
-    device_id: target.deviceId,
-    integration_id: target.integrationId,
-    provider_type: target.providerType,
-  };
+function closeAfterMs({ verb, pulseSeconds, manifest }: PreparedAction): number | null {
+  return verb === 'open' && pulseSeconds !== null && manifest.pulseBy === 'server'
+    ? pulseSeconds * 1000
+    : null;
 }
 
 /** Null when the intent is ours to carry out. */
@@ -164,41 +156,4 @@ function settleVerdict(verdict: OpenVerdict): ActionResult | null {
         retryAfterSeconds: Math.ceil(verdict.waitMs / 1000),
       });
   }
-}
-
-async function dispatchAndFinish(
-  deps: EngineDeps,
-  call: Call,
-  action: PreparedAction,
-  intent: NewIntent,
-  startedMs: number,
-): Promise<ActionResult> {
-  const delivery = await deliver(deps, action, intent.id, startedMs + deadlineMs);
-  const latencyMs = Math.round(deps.clock.monotonicMs() - startedMs);
-  const { finished, answer } = outcomeOf(action, intent, delivery, {
-    latencyMs,
-    now: deps.clock.now(),
-    correlationId: call.correlationId,
-  });
-  const standing = await deps.outcomes.write(finished).catch(() => 'unknown' as const);
-  if (standing !== finished.state)
-    throw new AppError('outcome_unknown', 'the outcome could not be recorded in time');
-  if (answer instanceof AppError) throw answer;
-  return answer;
-}
-
-async function deliver(
-  deps: EngineDeps,
-  { org, target, verb, pulseSeconds }: PreparedAction,
-  intentId: string,
-  deadline: number,
-): Promise<Delivery> {
-  const connection = await deps.providers.connection({ orgId: org.id, ...target }).catch(() => null);
-  if (connection === null) return { kind: 'not_sent', reason: 'there is no connection to this integration' };
-  return deps.dispatch.send(connection, verb, {
-    intentId,
-    entity: target,
-    pulseSeconds,
-    deadlineMs: deadline,
-  });
 }

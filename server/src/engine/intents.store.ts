@@ -30,6 +30,8 @@ export interface NewIntent {
   readonly minIntervalMs: number;
   readonly counters: readonly CounterKey[];
   readonly stripe: number;
+  /** When the service must close the door again; null when it need not. */
+  readonly closeAfterMs: number | null;
 }
 
 export interface StoredIntent {
@@ -78,7 +80,7 @@ function openStatement(intent: NewIntent) {
     ${intent.deviceId}, ${intent.integrationId}, ${intent.actionId}, ${intent.principalKind}, ${intent.principalId},
     ${JSON.stringify(intent.actor)}, ${intent.source}, ${JSON.stringify(intent.details)}, ${intent.correlationId},
     ${intent.idempotencyKey}, ${intent.fingerprint}, ${intent.confirmationHash}, ${intent.deadlineMs},
-    ${intent.minIntervalMs}, ${intent.counters}, ${intent.stripe})`;
+    ${intent.minIntervalMs}, ${intent.counters}, ${intent.stripe}, ${intent.closeAfterMs})`;
 }
 
 function refusalOf(error: unknown): OpenVerdict {

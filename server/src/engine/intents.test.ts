@@ -60,6 +60,7 @@ describe('intents', () => {
     minIntervalMs: 0,
     counters: [],
     stripe: 0,
+    closeAfterMs: null,
     ...change,
   });
   const finished = (id: string, change: Partial<FinishedIntent> = {}): FinishedIntent => ({

@@ -3,13 +3,12 @@ import type { ErrorCode } from '@lintel/contract/errors';
 import { AppError } from '../kernel/app-error.ts';
 import { toRfc3339 } from '../kernel/clock.ts';
 import type { Delivery } from '../providers/provider.ts';
+import type { DecidedAction } from './carry-out.ts';
 import type { FinishedIntent, NewIntent, StoredIntent } from './intents.store.ts';
-import type { PreparedAction } from './prepare-action.ts';
 
 interface Measured {
   readonly latencyMs: number;
   readonly now: Date;
-  readonly correlationId: string;
 }
 
 interface Outcome {
@@ -27,7 +26,7 @@ const failures: Record<Failure['kind'], { code: ErrorCode; outcome: 'failed' | '
 
 /** What a delivery means: for the intent, for the audit log and for the caller. */
 export function outcomeOf(
-  action: PreparedAction,
+  action: DecidedAction,
   intent: NewIntent,
   delivery: Delivery,
   measured: Measured,
@@ -38,16 +37,16 @@ export function outcomeOf(
 }
 
 function success(
-  action: PreparedAction,
+  action: DecidedAction,
   intent: NewIntent,
   observed: 'open' | 'closed' | 'unknown' | null,
-  { latencyMs, now, correlationId }: Measured,
+  { latencyMs, now }: Measured,
 ): Outcome {
   const commanded = action.verb === 'toggle' ? 'unknown' : action.verb === 'open' ? 'open' : 'closed';
   const state = observed ?? commanded;
   const answer: ActionResult = {
     ok: true,
-    correlation_id: correlationId,
+    correlation_id: intent.correlationId,
     attempt_id: intent.id,
     entity_id: intent.entityId,
     action_id: action.actionId,

@@ -27,6 +27,8 @@ export interface ProviderManifest {
   readonly deviceExternalId: ExternalIdRule;
   readonly entityExternalId: ExternalIdRule;
   readonly defaultMinIntervalMs: number;
+  /** Who ends a pulse: the device where it can, else the service by a durable job. The device unless said. */
+  readonly pulseBy?: 'device' | 'server';
   /** Seconds a door stays open when nobody says otherwise; null when the provider leaves it open. */
   readonly defaultPulseSeconds: (config: Record<string, unknown>, entityType: string) => number | null;
 }

@@ -1,0 +1,60 @@
+import type { ActionResult } from '@lintel/contract/actions';
+import { AppError } from '../kernel/app-error.ts';
+import type { Delivery } from '../providers/provider.ts';
+import type { EngineDeps } from './engine.ts';
+import type { NewIntent } from './intents.store.ts';
+import { outcomeOf } from './outcome.rules.ts';
+import type { PreparedAction } from './prepare-action.ts';
+
+/** A command is sent within this time or never. */
+export const deadlineMs = 5_000;
+
+/** What is left of an action once it is decided. */
+export type DecidedAction = Pick<PreparedAction, 'org' | 'target' | 'verb' | 'actionId' | 'pulseSeconds'>;
+
+/** What the event of this action says, whoever writes it: the request, or recovery after a crash. */
+export function actionDetails({ target, verb, actionId }: DecidedAction): Record<string, unknown> {
+  return {
+    resource_name: target.name ?? target.doorName,
+    door_name: target.doorName,
+    action: actionId,
+    command: verb,
+    device_id: target.deviceId,
+    integration_id: target.integrationId,
+    provider_type: target.providerType,
+  };
+}
+
+/** The command and T2, for an intent that is committed. Throws what the caller is told when it did not succeed. */
+export async function carryOut(
+  deps: EngineDeps,
+  action: DecidedAction,
+  intent: NewIntent,
+  startedMs: number,
+): Promise<ActionResult> {
+  const delivery = await deliver(deps, action, intent.id, startedMs + deadlineMs);
+  const latencyMs = Math.round(deps.clock.monotonicMs() - startedMs);
+  const { finished, answer } = outcomeOf(action, intent, delivery, { latencyMs, now: deps.clock.now() });
+  const standing = await deps.outcomes.write(finished).catch(() => 'unknown' as const);
+  if (standing !== finished.state) {
+    throw new AppError('outcome_unknown', 'the outcome could not be recorded in time');
+  }
+  if (answer instanceof AppError) throw answer;
+  return answer;
+}
+
+async function deliver(
+  deps: EngineDeps,
+  { org, target, verb, pulseSeconds }: DecidedAction,
+  intentId: string,
+  deadline: number,
+): Promise<Delivery> {
+  const connection = await deps.providers.connection({ orgId: org.id, ...target }).catch(() => null);
+  if (connection === null) return { kind: 'not_sent', reason: 'there is no connection to this integration' };
+  return deps.dispatch.send(connection, verb, {
+    intentId,
+    entity: target,
+    pulseSeconds,
+    deadlineMs: deadline,
+  });
+}

@@ -1,0 +1,175 @@
+import { Type } from 'typebox';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts';
+import { type BuildingIds, createWorld } from '../../test/support/test-world.ts';
+import { createDatabase, type Database } from '../db/database.ts';
+import type { Call, OrgScope, UserPrincipal } from '../kernel/call.ts';
+import { systemClock } from '../kernel/clock.ts';
+import { createLogger } from '../kernel/logger.ts';
+import { ulid } from '../kernel/ulid.ts';
+import type { Command, Delivery, ProviderDefinition, Verb } from '../providers/provider.ts';
+import { createEngine, type Engine } from './engine.ts';
+import { createProviders } from './providers.ts';
+
+/** A relay without a timer of its own: it stays as it was told. */
+function plainRelay(sent: string[], answer: (verb: Verb) => Delivery): ProviderDefinition {
+  const anything = Type.Object({});
+  const act = (verb: Verb) => async (_command: Command) => {
+    sent.push(verb);
+    return answer(verb);
+  };
+  return {
+    manifest: {
+      type: 'virtual_demo',
+      label: { en: 'Plain relay' },
+      config: anything,
+      secrets: anything,
+      deviceMetadata: anything,
+      entityMetadata: anything,
+      actions: ['open', 'close'],
+      deviceExternalId: 'optional',
+      entityExternalId: 'optional',
+      defaultMinIntervalMs: 0,
+      pulseBy: 'server',
+      defaultPulseSeconds: () => 0.2,
+    },
+    connect: () => ({
+      actions: { open: act('open'), close: act('close') },
+      health: () => 'ok',
+      bind: () => undefined,
+      close: async () => undefined,
+    }),
+  };
+}
+
+describe('doors that the service closes', () => {
+  let owner: TestDatabase;
+  let db: Database;
+  let orgId: string;
+  let building: BuildingIds;
+  let sent: string[];
+  let answer: (verb: Verb) => Delivery;
+  const running: Engine[] = [];
+
+  beforeAll(async () => {
+    owner = await createTestDatabase(inject('ownerUrl'));
+    db = createDatabase({ url: owner.url, maxConnections: 6, onError: () => undefined });
+  });
+  afterAll(async () => {
+    await db.close();
+    await owner.drop();
+  });
+  beforeEach(async () => {
+    sent = [];
+    answer = () => ({ kind: 'delivered', observed: null });
+    orgId = await createWorld(owner).org();
+    building = await createWorld(owner).building(orgId);
+  });
+  afterEach(async () => {
+    for (const engine of running.splice(0)) await engine.stop();
+    await owner.query('delete from close_jobs');
+  });
+
+  async function startEngine(): Promise<Engine> {
+    const logger = createLogger({ level: 'silent' });
+    const definitions = new Map([['virtual_demo', plainRelay(sent, (verb) => answer(verb))]]);
+    const secretsOf = async () => ({ version: 0, values: {} });
+    const providers = createProviders({
+      db,
+      clock: systemClock,
+      logger,
+      dataDir: '/nowhere',
+      definitions,
+      secretsOf,
+    });
+    const engine = createEngine({ db, clock: systemClock, logger, providers });
+    running.push(engine);
+    await engine.start();
+    return engine;
+  }
+  async function act(engine: Engine, actionId: string) {
+    const [row] = await owner.query<{ epoch: string }>('select epoch from org_epochs where org_id = $1', [
+      orgId,
+    ]);
+    const org: OrgScope = {
+      id: orgId,
+      path: [orgId],
+      epoch: Number(row?.epoch),
+      timezone: null,
+      defaultLocale: 'en',
+      deletedAt: null,
+    };
+    const principal: UserPrincipal = { kind: 'user', userId: 'U', grants: [], sessionId: 'S' };
+    const call: Call = {
+      correlationId: ulid(),
+      source: 'api',
+      principal,
+      session: null,
+      ip: null,
+      userAgent: null,
+      idempotencyKey: null,
+      confirmation: null,
+    };
+    return engine.execute(call, org, { entityId: building.entityId, actionId, payload: {} });
+  }
+  const jobs = () => owner.query('select entity_id from close_jobs where org_id = $1', [orgId]);
+  const until = async (condition: () => boolean | Promise<boolean>) => {
+    for (let i = 0; i < 200 && !(await condition()); i += 1)
+      await new Promise((resume) => setTimeout(resume, 25));
+  };
+  const automaticEvents = () =>
+    owner.query<{ outcome: string }>(
+      `select outcome from audit_events where org_id = $1 and details ->> 'automatic' = 'true' order by occurred_at`,
+      [orgId],
+    );
+
+  it('are closed after the time, once, with an event of the system', async () => {
+    const engine = await startEngine();
+    await act(engine, 'open');
+    expect(await jobs()).toHaveLength(1);
+    await until(async () => (await jobs()).length === 0);
+    expect(sent).toEqual(['open', 'close']);
+    expect(await automaticEvents()).toEqual([{ outcome: 'succeeded' }]);
+  });
+
+  it('are closed by the next node when the one that opened is gone', async () => {
+    const engine = await startEngine();
+    await act(engine, 'open');
+    await engine.stop();
+    running.splice(0);
+    expect(sent).toEqual(['open']);
+    await startEngine();
+    await until(async () => (await jobs()).length === 0);
+    expect(sent).toEqual(['open', 'close']);
+  });
+
+  it('stay due until a close was delivered, and every failed try is in the audit log', async () => {
+    const engine = await startEngine();
+    answer = (verb) =>
+      verb === 'close' ? { kind: 'not_sent', reason: 'away' } : { kind: 'delivered', observed: null };
+    await act(engine, 'open');
+    await until(() => sent.includes('close'));
+    await until(async () => (await automaticEvents()).length > 0);
+    expect(await jobs()).toHaveLength(1);
+    answer = () => ({ kind: 'delivered', observed: null });
+    await owner.query('update close_jobs set due_at = now()');
+    await until(async () => (await jobs()).length === 0);
+    expect((await automaticEvents()).map((event) => event.outcome)).toEqual(['failed', 'succeeded']);
+  });
+
+  it('need no closing any more when somebody has closed them', async () => {
+    const engine = await startEngine();
+    await act(engine, 'open');
+    await act(engine, 'close');
+    expect(await jobs()).toHaveLength(0);
+  });
+
+  it('are closed once by two nodes that look at the same moment', async () => {
+    const engine = await startEngine();
+    await startEngine();
+    await act(engine, 'open');
+    await until(async () => (await jobs()).length === 0);
+    await new Promise((resume) => setTimeout(resume, 600));
+    expect(sent).toEqual(['open', 'close']);
+  });
+});

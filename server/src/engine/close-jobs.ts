@@ -1,0 +1,99 @@
+import { findOrgScope } from '../auth/principal.store.ts';
+import type { OrgScope } from '../kernel/call.ts';
+import { systemActor } from '../kernel/call.ts';
+import { sha256Canonical } from '../kernel/canonical-json.ts';
+import type { Logger } from '../kernel/logger.ts';
+import { ulid } from '../kernel/ulid.ts';
+import { actionDetails, carryOut, type DecidedAction, deadlineMs } from './carry-out.ts';
+import { type CloseJob, claimDueCloses, deleteCloseJob } from './close-jobs.store.ts';
+import type { EngineDeps } from './engine.ts';
+import { type NewIntent, openIntent } from './intents.store.ts';
+
+export interface CloseJobs {
+  start(): void;
+  stop(): Promise<void>;
+}
+
+const lookEveryMs = 500;
+const batch = 50;
+
+/** Closes what was opened for a time on devices that can not do so themselves. */
+export function createCloseJobs(deps: EngineDeps, logger: Logger): CloseJobs {
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> = Promise.resolve();
+
+  async function tick(): Promise<void> {
+    try {
+      const due = await deps.db.asService((tx) => claimDueCloses(tx, batch));
+      await Promise.all(due.map((job) => closeDoor(deps, logger, job)));
+    } catch (error) {
+      logger.warn({ err: error }, 'the doors to close could not be looked up; it is tried again');
+    }
+  }
+
+  return {
+    start: () => {
+      timer = setInterval(() => {
+        running = running.then(tick);
+      }, lookEveryMs);
+      timer.unref();
+    },
+    stop: () => {
+      clearInterval(timer);
+      return running;
+    },
+  };
+}
+
+async function closeDoor(deps: EngineDeps, logger: Logger, job: CloseJob): Promise<void> {
+  try {
+    const action = await decidedClose(deps, job);
+    if (action === null) await deps.db.inOrg(job.orgId, (tx) => deleteCloseJob(tx, job));
+    // A paused integration is left alone; the door is closed when it comes back.
+    if (action === null || !action.target.enabled) return;
+    const startedMs = deps.clock.monotonicMs();
+    const intent = systemIntent(action);
+    // Anything but `opened` is a race with a change of the organization: the job comes due again.
+    if ((await openIntent(deps.db.direct, intent)).kind === 'opened')
+      await carryOut(deps, action, intent, startedMs);
+  } catch (error) {
+    // Its event says what happened; the job is still there.
+    logger.warn({ err: error, entity_id: job.entityId }, 'a door could not be closed; it is tried again');
+  }
+}
+
+/** Null when there is nothing left to close. A closing needs no permission: the opening had it. */
+async function decidedClose({ db, targets }: EngineDeps, job: CloseJob): Promise<DecidedAction | null> {
+  const org: OrgScope | null = await db.inOrg(job.orgId, (tx) => findOrgScope(tx, job.orgId));
+  const target = org === null ? null : await targets.find(org, job.entityId);
+  if (org === null || target === null) return null;
+  return { org, target, verb: 'close', actionId: 'switchable.close', pulseSeconds: null };
+}
+
+function systemIntent(action: DecidedAction): NewIntent {
+  const { org, target } = action;
+  return {
+    orgId: org.id,
+    epoch: org.epoch,
+    credentialExpiresAt: null,
+    id: ulid(),
+    entityId: target.entityId,
+    deviceId: target.deviceId,
+    integrationId: target.integrationId,
+    actionId: action.actionId,
+    principalKind: 'system',
+    principalId: 'system',
+    actor: systemActor,
+    source: 'system',
+    details: { ...actionDetails(action), automatic: true },
+    correlationId: ulid(),
+    idempotencyKey: null,
+    fingerprint: sha256Canonical([org.id, 'system', target.entityId, action.actionId]),
+    confirmationHash: null,
+    deadlineMs,
+    minIntervalMs: 0,
+    counters: [],
+    stripe: 0,
+    closeAfterMs: null,
+  };
+}
