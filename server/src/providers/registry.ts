@@ -1,7 +1,8 @@
 import type { ProviderDefinition } from './provider.ts';
 import { virtualDemo } from './virtual-demo/virtual-demo.provider.ts';
+import { waveshare } from './waveshare/waveshare.provider.ts';
 
-const all: readonly ProviderDefinition[] = [virtualDemo];
+const all: readonly ProviderDefinition[] = [virtualDemo, waveshare];
 
 export const providerDefinitions: ReadonlyMap<string, ProviderDefinition> = new Map(
   all.map((definition) => [definition.manifest.type, definition]),

@@ -1,0 +1,70 @@
+import { type Static, Type } from 'typebox';
+import type { ProviderManifest } from '../provider.ts';
+
+const TRANSPORTS = ['modbus_tcp', 'rtu_tcp'] as const;
+export type WaveshareTransport = (typeof TRANSPORTS)[number];
+
+export const WaveshareConfig = Type.Object(
+  {
+    transport: Type.Optional(
+      Type.Unsafe<WaveshareTransport>({
+        type: 'string',
+        enum: [...TRANSPORTS],
+        default: 'modbus_tcp',
+        description:
+          'What the board\'s "Transfer Protocol" is set to: `modbus_tcp` for "Modbus TCP protocol", `rtu_tcp` for "None" (RTU frames on raw TCP)',
+      }),
+    ),
+    host: Type.String({ minLength: 1, maxLength: 253, description: 'Address or name of the board' }),
+    port: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 65_535,
+        description: 'TCP port; 502 for `modbus_tcp` and 4196 for `rtu_tcp` when left out',
+      }),
+    ),
+    unit_id: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 247, default: 1, description: 'Modbus address of the board' }),
+    ),
+    min_interval_ms: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 3_600_000,
+        default: 0,
+        description: 'Shortest time between two commands for one entity',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type WaveshareConfig = Static<typeof WaveshareConfig>;
+
+const nothing = Type.Object({}, { additionalProperties: false });
+
+export const WaveshareEntityMetadata = Type.Object(
+  {
+    channel_index: Type.String({
+      pattern: '^([0-9]|[12][0-9])$',
+      description: 'Relay of the board, counted from 0',
+    }),
+  },
+  { additionalProperties: false },
+);
+
+const DOOR_PULSE_SECONDS = 5;
+
+export const waveshareManifest: ProviderManifest = {
+  type: 'waveshare',
+  label: { en: 'Waveshare relay board' },
+  config: WaveshareConfig,
+  secrets: nothing,
+  deviceMetadata: nothing,
+  entityMetadata: WaveshareEntityMetadata,
+  actions: ['open', 'close', 'toggle'],
+  deviceExternalId: 'refused',
+  entityExternalId: 'refused',
+  defaultMinIntervalMs: 0,
+  pulseBy: 'device',
+  // A relay can hold anything; only behind a door is one that stays on surely not wanted.
+  defaultPulseSeconds: (_config, entityType) => (entityType === 'door' ? DOOR_PULSE_SECONDS : null),
+};

@@ -1,0 +1,129 @@
+import type {
+  Command,
+  Connection,
+  Delivery,
+  Link,
+  ObservedStatus,
+  ProviderContext,
+  ProviderDefinition,
+} from '../provider.ts';
+import { type WaveshareConfig, waveshareManifest } from './waveshare.manifest.ts';
+import {
+  flashOn,
+  isRefusal,
+  MAX_FLASH_SECONDS,
+  mbapFraming,
+  readCoils,
+  rtuFraming,
+  writeCoil,
+} from './waveshare.wire.ts';
+import { createTcpLine, type Exchange, type Limits, type Line } from './waveshare-line.ts';
+import { channelOf, createPolling, type Polling, statusOf } from './waveshare-polling.ts';
+
+export interface WaveshareTiming {
+  readonly connectWithinMs: number;
+  readonly replyWithinMs: number;
+  readonly pollEveryMs: number;
+}
+
+const timing: WaveshareTiming = { connectWithinMs: 2_000, replyWithinMs: 1_500, pollEveryMs: 2_000 };
+const defaultPorts = { modbus_tcp: 502, rtu_tcp: 4196 } as const;
+/** The answer has to be back before the caller's own deadline turns it into "unknown". */
+const ANSWER_MARGIN_MS = 100;
+
+export const waveshare: ProviderDefinition = {
+  manifest: waveshareManifest,
+  connect: (link, context) => connectWaveshare(link, context, timing),
+};
+
+interface Board {
+  readonly line: Line;
+  readonly polling: Polling;
+  readonly context: ProviderContext;
+  readonly timing: WaveshareTiming;
+}
+
+export function connectWaveshare(link: Link, context: ProviderContext, times: WaveshareTiming): Connection {
+  const { transport = 'modbus_tcp', host, port, unit_id: unit = 1 } = link.config as WaveshareConfig;
+  const line = createTcpLine({
+    host,
+    port: port ?? defaultPorts[transport],
+    unit,
+    framing: transport === 'rtu_tcp' ? rtuFraming : mbapFraming,
+    connectWithinMs: times.connectWithinMs,
+    clock: context.clock,
+  });
+  const { pollEveryMs: everyMs, replyWithinMs } = times;
+  const polling = createPolling({ line, context, everyMs, replyWithinMs });
+  const board: Board = { line, polling, context, timing: times };
+  return {
+    actions: {
+      open: (command) => open(board, command),
+      close: (command) => change(board, command, writeCoil(channelOf(command.entity), 'off')),
+      toggle: (command) => toggle(board, command),
+    },
+    health: polling.health,
+    bind: polling.bind,
+    async close() {
+      polling.stop();
+      line.close();
+    },
+  };
+}
+
+async function open(board: Board, command: Command): Promise<Delivery> {
+  const channel = channelOf(command.entity);
+  const { pulseSeconds } = command;
+  if (pulseSeconds === null) return change(board, command, writeCoil(channel, 'on'));
+  if (pulseSeconds > MAX_FLASH_SECONDS) {
+    return { kind: 'not_sent', reason: `the board cannot hold a relay longer than ${MAX_FLASH_SECONDS} s` };
+  }
+  return change(board, command, flashOn(channel, pulseSeconds));
+}
+
+/** The board's own toggle knows no pulse, so with one the relay is read first and then opened or closed. */
+async function toggle(board: Board, command: Command): Promise<Delivery> {
+  const channel = channelOf(command.entity);
+  if (command.pulseSeconds === null) return change(board, command, writeCoil(channel, 'toggle'));
+  const status = await readRelay(board, command);
+  if (status === null) return { kind: 'not_sent', reason: 'the state of the relay could not be read' };
+  return status === 'open' ? change(board, command, writeCoil(channel, 'off')) : open(board, command);
+}
+
+async function change(board: Board, command: Command, request: Buffer): Promise<Delivery> {
+  board.polling.note(command.entity.entityId, null);
+  const answer = deliveryOf(await board.line.exchange(request, limitsOf(board, command)));
+  if (answer !== 'accepted') return answer;
+  // A board in linkage mode echoes and does not move: only the relay itself is proof of where it is.
+  const observed = await readRelay(board, command);
+  board.polling.note(command.entity.entityId, observed);
+  return { kind: 'delivered', observed };
+}
+
+function deliveryOf(exchange: Exchange): Delivery | 'accepted' {
+  if (exchange.kind === 'not_sent') return exchange;
+  if (exchange.kind === 'lost') return { kind: 'unknown', reason: exchange.reason };
+  const { reply } = exchange;
+  if (reply.kind !== 'exception') return 'accepted';
+  const reason = `the board answered with exception ${reply.code}`;
+  return { kind: isRefusal(reply.code) ? 'refused' : 'unknown', reason };
+}
+
+async function readRelay(board: Board, command: Command): Promise<ObservedStatus | null> {
+  const request = readCoils(1, channelOf(command.entity));
+  const exchange = await board.line.exchange(request, limitsOf(board, command));
+  if (exchange.kind !== 'reply' || exchange.reply.kind !== 'coils') return null;
+  const [coil] = exchange.reply.coils;
+  return coil === undefined ? null : statusOf(coil);
+}
+
+function limitsOf({ context, timing: { replyWithinMs } }: Board, command: Command): Limits {
+  const sendBeforeMs = command.deadlineMs - ANSWER_MARGIN_MS;
+  const leftMs = sendBeforeMs - context.clock.monotonicMs();
+  return {
+    urgent: true,
+    sendBeforeMs,
+    replyWithinMs: Math.max(0, Math.min(replyWithinMs, leftMs)),
+    signal: command.signal,
+  };
+}

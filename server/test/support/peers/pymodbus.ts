@@ -1,0 +1,25 @@
+import { fileURLToPath } from 'node:url';
+import { startPeerProcess } from './peer-process.ts';
+
+/** python3-pymodbus as a board of 30 relays without the vendor's extensions (no toggle, no flash). */
+export interface PymodbusPeer {
+  readonly port: number;
+  /** Every change of a coil so far, as `coil <index> <0|1>`. */
+  readonly changes: () => string[];
+  set(coil: number, on: boolean): void;
+  stop(): Promise<void>;
+}
+
+const script = fileURLToPath(new URL('pymodbus-server.py', import.meta.url));
+
+export async function startPymodbus(dialect: 'mbap' | 'rtu', port = 0): Promise<PymodbusPeer> {
+  // Debian's own interpreter: another one in the path would not see the package.
+  const child = startPeerProcess('/usr/bin/python3', [script, dialect, String(port)]);
+  const [, listening] = await child.line(/^port (\d+)$/);
+  return {
+    port: Number(listening),
+    changes: () => child.lines.filter((line) => line.startsWith('coil ')),
+    set: (coil, on) => child.write(`set ${coil} ${on ? 1 : 0}\n`),
+    stop: () => child.stop(),
+  };
+}
