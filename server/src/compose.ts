@@ -20,18 +20,24 @@ import type { Clock } from './kernel/clock.ts';
 import type { Handlers } from './kernel/handler.ts';
 import type { Logger } from './kernel/logger.ts';
 import type { Secret } from './kernel/secret.ts';
+import type { ProviderDefinition } from './providers/provider.ts';
 import { providerDefinitions } from './providers/registry.ts';
+import type { Keyring } from './secrets/keyring.ts';
+import { createSecretStore } from './secrets/secret-store.ts';
 
 export interface ComposeOptions {
   readonly config: Config;
   readonly databaseUrl: string;
   readonly pepper: Secret;
+  readonly keyring: Keyring;
   readonly rootOrgId: string;
   readonly clock: Clock;
   readonly logger: Logger;
   /** For tests that look at the routes as they are bound, or put a faulty handler in place of a real one. */
   readonly onHttp?: (http: FastifyInstance) => void;
   readonly wrapHandlers?: (handlers: Handlers) => Handlers;
+  /** Those of the registry unless a test brings its own. */
+  readonly providerDefinitions?: ReadonlyMap<string, ProviderDefinition>;
 }
 
 export interface App {
@@ -48,7 +54,7 @@ export interface App {
 export function compose(options: ComposeOptions): App {
   const { config, clock, rootOrgId } = options;
   const parts = composeParts(options);
-  const { db, credentials, engine, partitions, identity } = parts;
+  const { db, secrets, credentials, engine, partitions, identity } = parts;
   const handlers = composeHandlers({ ...options, ...parts });
   const http = createHttpServer({
     logger: options.logger,
@@ -80,6 +86,7 @@ export function compose(options: ComposeOptions): App {
     db,
     start: async () => {
       await partitions.start();
+      await secrets.start();
       await engine.start();
       identity.start();
       credentials.start();
@@ -91,6 +98,7 @@ export function compose(options: ComposeOptions): App {
       await engine.stop();
       await partitions.stop();
       await credentials.stop();
+      await secrets.close();
       await db.close();
     },
   };
@@ -105,16 +113,18 @@ function composeParts(options: ComposeOptions) {
     maxConnections: config.databaseConnections,
     onError: (error) => logger.warn({ err: error }, 'an idle database connection broke'),
   });
+  const secrets = composeSecrets(options);
   const providers = createProviders({
     db,
     clock,
     logger,
     dataDir: config.dataDir,
-    definitions: providerDefinitions,
-    secretsOf: async () => ({ version: 0, values: {} }),
+    definitions: options.providerDefinitions ?? providerDefinitions,
+    secretsOf: secrets.store.read,
   });
   return {
     db,
+    secrets,
     tokenFormat,
     providers,
     identity: composeIdentity({ ...options, db }),
@@ -122,6 +132,18 @@ function composeParts(options: ComposeOptions) {
     engine: createEngine({ db, clock, logger, providers }),
     partitions: createAuditPartitions(db, logger),
   };
+}
+
+/** A few connections of their own, under the role that sees secrets and nothing else. */
+function composeSecrets({ databaseUrl, keyring, logger }: ComposeOptions) {
+  const db = createDatabase({
+    url: databaseUrl,
+    maxConnections: 2,
+    role: 'lintel_secrets',
+    onError: (error) => logger.warn({ err: error }, 'an idle connection to the secrets broke'),
+  });
+  const store = createSecretStore({ db, keyring });
+  return { store, start: () => store.rotateKek(), close: () => db.close() };
 }
 
 function recordRejectedKey(db: Database, rootOrgId: string): AuthenticateDeps['onRejectedKey'] {

@@ -19,6 +19,8 @@ export interface Config {
   readonly selfSignup: boolean;
   /** Null: the key file in the data directory. */
   readonly pepper: Secret | null;
+  /** Key encryption keys, the one in use first. Null: the key file in the data directory. */
+  readonly kek: Secret | null;
   readonly adminEmail: string;
   readonly demo: boolean;
   readonly logLevel: string;
@@ -48,6 +50,7 @@ export function readConfig(environment: Env = process.env): Config {
     identityUrl: env.IDENTITY_URL === undefined ? null : address(env, 'IDENTITY_URL', faults),
     selfSignup: flag(env, 'LINTEL_SELF_SIGNUP', false, faults),
     pepper: env.LINTEL_PEPPER === undefined ? null : new Secret(env.LINTEL_PEPPER),
+    kek: env.LINTEL_KEK === undefined ? null : new Secret(env.LINTEL_KEK),
     adminEmail: adminEmail(env, faults),
     demo: flag(env, 'LINTEL_DEMO', true, faults),
     logLevel: logLevel(env, faults),

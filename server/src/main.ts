@@ -10,6 +10,7 @@ import { type Arguments, readArguments, usage } from './startup-arguments.ts';
 import { openDatabase, requireFreePort, withDatabase } from './startup-database.ts';
 import { drain } from './startup-drain.ts';
 import { explainFailure } from './startup-error.ts';
+import { prepareKeyring } from './startup-kek.ts';
 import { reportLine, reportText, type StartReport } from './startup-report.ts';
 import { createStopRequests } from './startup-stop.ts';
 import { version } from './version.ts';
@@ -74,8 +75,9 @@ async function serve(config: Config, args: Arguments, databaseUrl: string): Prom
     }),
   );
   const { pepper, rootOrgId } = installation;
+  const keyring = await prepareKeyring(config, databaseUrl);
   const logger = createLogger({ level: config.logLevel });
-  const app = compose({ config, databaseUrl, pepper, rootOrgId, clock: systemClock, logger });
+  const app = compose({ config, databaseUrl, pepper, keyring, rootOrgId, clock: systemClock, logger });
   try {
     await app.start();
     await app.listen();

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import type { Config } from './config.ts';
-import { createDatabase, type Database } from './db/database.ts';
+import { createDatabase, type Database, type DatabaseRole } from './db/database.ts';
 import { startEmbeddedPostgres } from './db/embedded-postgres.ts';
 
 export interface OpenedDatabase {
@@ -20,8 +20,12 @@ export async function openDatabase(config: Config, hooks: DatabaseHooks): Promis
 }
 
 /** A short-lived pool for the work before the service exists. */
-export async function withDatabase<T>(url: string, work: (db: Database) => Promise<T>): Promise<T> {
-  const db = createDatabase({ url, maxConnections: 2, onError: () => undefined });
+export async function withDatabase<T>(
+  url: string,
+  work: (db: Database) => Promise<T>,
+  role: DatabaseRole = 'lintel_app',
+): Promise<T> {
+  const db = createDatabase({ url, maxConnections: 2, role, onError: () => undefined });
   try {
     return await work(db);
   } finally {

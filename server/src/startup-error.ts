@@ -91,7 +91,8 @@ function permissionAdvice(user: string, name: string, complaint: string): string
   return `The database user ${user} may not set Lintel up (${complaint}).
 Let an administrator of the database run this once:
   CREATE ROLE lintel_app NOLOGIN;
-  GRANT lintel_app TO "${user}";
+  CREATE ROLE lintel_secrets NOLOGIN;
+  GRANT lintel_app, lintel_secrets TO "${user}";
   ALTER DATABASE "${name}" OWNER TO "${user}";`;
 }
 

@@ -69,7 +69,7 @@ describe('failures', () => {
     [coded('3D000'), 'createdb -O lintel doors'],
     [
       new MigrationError('m', { cause: coded('42501', 'permission denied to create role') }),
-      'GRANT lintel_app TO "lintel"',
+      'GRANT lintel_app, lintel_secrets TO "lintel"',
     ],
     [new MigrationError('PostgreSQL 15 or newer is needed; this one is 13.4'), 'this one is 13.4'],
     [new StartupError('told as it is'), 'told as it is'],

@@ -35,9 +35,13 @@ export interface ConnectionCounts {
   readonly waiting: number;
 }
 
+export type DatabaseRole = 'lintel_app' | 'lintel_secrets';
+
 export interface DatabaseOptions {
   readonly url: string;
   readonly maxConnections: number;
+  /** lintel_app unless given. */
+  readonly role?: DatabaseRole;
   readonly onError: (error: Error) => void;
 }
 
@@ -53,7 +57,7 @@ export function createDatabase(options: DatabaseOptions): Database {
     connectionString: options.url,
     max: options.maxConnections,
     // The role owns nothing, so that forced row-level security holds for every statement of the service.
-    options: '-c role=lintel_app -c idle_in_transaction_session_timeout=10000 -c statement_timeout=30000',
+    options: `-c role=${options.role ?? 'lintel_app'} -c idle_in_transaction_session_timeout=10000 -c statement_timeout=30000`,
     connectionTimeoutMillis: 2_000,
     types,
   });

@@ -252,9 +252,12 @@ describe('started wrongly, it says one thing and ends', () => {
     url.username = name;
     url.password = 'x';
     const { code, stderr } = await refused({ DATABASE_URL: url.href, PORT: await aPort() });
-    expect([code, stderr]).toEqual([1, expect.stringContaining(`GRANT lintel_app TO "${name}"`)]);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining(`GRANT lintel_app, lintel_secrets TO "${name}"`),
+    ]);
 
-    await database.query(`grant lintel_app to ${name}`);
+    await database.query(`grant lintel_app, lintel_secrets to ${name}`);
     const service = start({ DATABASE_URL: url.href, LINTEL_DATA_DIR: newDataDir(), PORT: await aPort() });
     expect((await service.ready).api_key).not.toBeNull();
     await service.end('SIGTERM');

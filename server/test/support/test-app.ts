@@ -6,10 +6,10 @@ import { inject } from 'vitest';
 import { type App, type ComposeOptions, compose } from '../../src/compose.ts';
 import { readConfig } from '../../src/config.ts';
 import { type Clock, systemClock } from '../../src/kernel/clock.ts';
-import { createLogger } from '../../src/kernel/logger.ts';
+import { createLogger, type Logger } from '../../src/kernel/logger.ts';
 import { createResponseCheck, type ResponseCheck } from './response-check.ts';
 import { createTestDatabase, type TestDatabase } from './test-database.ts';
-import { createWorld, rootOrgId, testPepper, testPublicUrl, type World } from './test-world.ts';
+import { createWorld, rootOrgId, testKeyring, testPepper, testPublicUrl, type World } from './test-world.ts';
 
 export interface Answer {
   readonly status: number;
@@ -49,6 +49,8 @@ export interface TestAppOptions {
   readonly clock?: Clock;
   readonly onHttp?: ComposeOptions['onHttp'];
   readonly wrapHandlers?: ComposeOptions['wrapHandlers'];
+  readonly providerDefinitions?: ComposeOptions['providerDefinitions'];
+  readonly logger?: Logger;
 }
 
 /** The real application on a database of its own. */
@@ -71,14 +73,16 @@ async function startNode(db: TestDatabase, options: TestAppOptions, ownsDatabase
     config,
     databaseUrl: db.url,
     pepper: testPepper,
+    keyring: testKeyring,
     rootOrgId,
     clock: options.clock ?? systemClock,
-    logger: createLogger({ level: config.logLevel }),
+    logger: options.logger ?? createLogger({ level: config.logLevel }),
     onHttp: (http) => {
       responses.watch(http);
       options.onHttp?.(http);
     },
     ...(options.wrapHandlers ? { wrapHandlers: options.wrapHandlers } : {}),
+    ...(options.providerDefinitions ? { providerDefinitions: options.providerDefinitions } : {}),
   });
   await app.start();
   await app.http.ready();

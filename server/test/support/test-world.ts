@@ -1,12 +1,20 @@
 import pg from 'pg';
 import { generateToken, hmacSha256, Secret } from '../../src/kernel/secret.ts';
 import { ulid } from '../../src/kernel/ulid.ts';
+import { type Keyring, parseKeyring } from '../../src/secrets/keyring.ts';
 import type { TestDatabase } from './test-database.ts';
 
 export const testPepper = new Secret('a pepper for tests only');
+export const testKeyring = keyringOfTests('a key encryption key that only tests');
 export const testPublicUrl = 'http://localhost:8080';
 export const rootOrgId = '01AAAAAAAAAAAAAAAAAAAAAAAA';
 export const rootAdminId = '01AAAAAAAAAAAAAAAAAAAAAADM';
+
+function keyringOfTests(text: string): Keyring {
+  const keyring = parseKeyring(new Secret(Buffer.alloc(32, text).toString('base64url')));
+  if (keyring === null) throw new Error('the keyring of the tests has the wrong shape');
+  return keyring;
+}
 
 /** The root organization and a platform administrator, as every installation has them. */
 export async function seedInstallation(url: string): Promise<void> {
