@@ -12,8 +12,16 @@ export const eventTable = {
   'api_key.revoked': 'An API key was revoked.',
   'api_key.updated': 'An API key was renamed or its expiry changed.',
   'device.created': 'A device was created.',
+  'device.deleted': 'A device was soft-deleted.',
+  'device.purged': 'A device was removed for good.',
+  'device.restored': 'A deleted device was restored.',
+  'device.updated': 'A device was changed.',
   'entity.action': 'An entity action was executed, failed, or was denied.',
   'entity.created': 'An entity was created.',
+  'entity.deleted': 'An entity was soft-deleted.',
+  'entity.purged': 'An entity was removed for good.',
+  'entity.restored': 'A deleted entity was restored.',
+  'entity.updated': 'An entity was changed.',
   'identity.logged_out': 'A browser session ended.',
   'identity.login_failed': 'A sign-in failed.',
   'identity.login_succeeded': 'A person signed in.',
@@ -38,6 +46,10 @@ export const eventTable = {
   'user.roles_removed': 'Roles were taken from a user.',
   'user.updated': 'A user was changed.',
   'zone.created': 'A zone was created.',
+  'zone.deleted': 'A zone was soft-deleted.',
+  'zone.purged': 'A zone was removed for good.',
+  'zone.restored': 'A deleted zone was restored.',
+  'zone.updated': 'A zone was changed or moved.',
 } as const;
 
 export type EventType = keyof typeof eventTable;

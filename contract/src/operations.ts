@@ -12,6 +12,7 @@ import { orgOperations } from './orgs.ts';
 import { sessionOperations } from './session.ts';
 import { statusOperations } from './status.ts';
 import { userOperations } from './users.ts';
+import { zoneOperations } from './zones.ts';
 
 /** The one list. Binding, validation, OpenAPI, the client, the role table and the safety tests are derived from it. */
 export const operations = [
@@ -23,6 +24,7 @@ export const operations = [
   ...entityOperations,
   ...actionOperations,
   ...deviceOperations,
+  ...zoneOperations,
   ...integrationOperations,
   ...orgOperations,
   ...orgInvitationOperations,

@@ -8,6 +8,7 @@ export const tagTable: Readonly<Record<string, string>> = {
     'Software agents as principals of their own: named, owned, limited, revocable and audited as agents.',
   Entities: 'Doors, gates, lights, switches and sensors: what there is, and opening it.',
   Devices: 'The hardware behind the entities.',
+  Zones: 'Places in a building, one inside the other, that entities are in.',
   Integrations: 'The connections to device providers.',
   Organizations:
     'The tree of organizations. `admin` counts in all descendants, other roles where they are granted.',

@@ -180,6 +180,9 @@ create table zones (
   foreign key (org_id, integration_id) references integrations (org_id, id),
   foreign key (org_id, parent_zone_id) references zones (org_id, id)
 );
+create index zones_integration on zones (org_id, integration_id);
+create index zones_parent on zones (org_id, parent_zone_id) where parent_zone_id is not null;
+create unique index zones_external_id on zones (org_id, integration_id, external_id) where deleted_at is null;
 
 create table devices (
   org_id text not null,
@@ -196,6 +199,8 @@ create table devices (
   foreign key (org_id, integration_id) references integrations (org_id, id)
 );
 create index devices_integration on devices (org_id, integration_id);
+-- Among live records only: whoever replaces a deleted one gives it the same id of the far side.
+create unique index devices_external_id on devices (org_id, integration_id, external_id) where deleted_at is null;
 
 create table entities (
   org_id text not null,
@@ -215,6 +220,8 @@ create table entities (
   foreign key (org_id, zone_id) references zones (org_id, id)
 );
 create index entities_device on entities (org_id, device_id);
+create index entities_zone on entities (org_id, zone_id) where zone_id is not null;
+create unique index entities_external_id on entities (org_id, device_id, external_id) where deleted_at is null;
 
 -- What was last observed, apart from entities: it changes with every open and must not bump the epoch.
 create table entity_states (

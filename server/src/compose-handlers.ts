@@ -16,6 +16,7 @@ import { deviceRoutes } from './features/devices/devices.routes.ts';
 import { createDevicesService } from './features/devices/devices.service.ts';
 import { entityRoutes } from './features/entities/entities.routes.ts';
 import { createEntitiesService } from './features/entities/entities.service.ts';
+import { createEntityEditingService } from './features/entities/entity-editing.service.ts';
 import { integrationRoutes } from './features/integrations/integrations.routes.ts';
 import { createIntegrationsService } from './features/integrations/integrations.service.ts';
 import { meRoutes } from './features/me/me.routes.ts';
@@ -32,6 +33,8 @@ import { createSessionService } from './features/session/session.service.ts';
 import { statusRoutes } from './features/status/status.routes.ts';
 import { userRoutes } from './features/users/users.routes.ts';
 import { createUsersService } from './features/users/users.service.ts';
+import { zoneRoutes } from './features/zones/zones.routes.ts';
+import { createZonesService } from './features/zones/zones.service.ts';
 import type { Clock } from './kernel/clock.ts';
 import type { Handlers } from './kernel/handler.ts';
 import type { Secret } from './kernel/secret.ts';
@@ -94,14 +97,16 @@ function peopleRoutes({ config, db, clock, pepper, rootOrgId, credentials, ident
 
 /** What there is to open, and where it hangs. */
 function assetRoutes({ db, providers }: Parts) {
+  const manifestOf = providers.manifest;
   const integrations = createIntegrationsService({
     db,
     providerLabel: providers.label,
     health: providers.health,
   });
   return {
-    ...entityRoutes(createEntitiesService({ db })),
-    ...deviceRoutes(createDevicesService({ db })),
+    ...entityRoutes(createEntitiesService({ db }), createEntityEditingService({ db, manifestOf })),
+    ...deviceRoutes(createDevicesService({ db, manifestOf })),
+    ...zoneRoutes(createZonesService({ db })),
     ...integrationRoutes(integrations),
   };
 }

@@ -65,14 +65,11 @@ const lookingPosts = ['preview_entity_action', 'preview_invitation'];
 const eventsOfOthers = [
   'access.denied',
   'api_key.rejected',
-  'device.created',
-  'entity.created',
   'identity.login_failed',
   'identity.login_succeeded',
   'identity.password_changed',
   'integration.created',
   'user.provisioned',
-  'zone.created',
 ];
 
 /** Operations whose rule is no question of roles: where it is tested, and by which test. */

@@ -4,6 +4,7 @@ import type { PlainRole } from '@lintel/contract/roles';
 import { accessScenarios } from './scenario-access.ts';
 import { buildingScenarios } from './scenario-building.ts';
 import { orgScenarios } from './scenario-orgs.ts';
+import { resourceScenarios } from './scenario-resources.ts';
 import { sessionScenarios } from './scenario-session.ts';
 import { userScenarios } from './scenario-users.ts';
 import { type Actor, hasRule, type Operation, type Tenant } from './scenario-world.ts';
@@ -49,6 +50,7 @@ export const scenarios: Readonly<Record<OperationId, Recipe>> = {
   ...sessionScenarios,
   ...accessScenarios,
   ...buildingScenarios,
+  ...resourceScenarios,
   ...orgScenarios,
   ...userScenarios,
 };

@@ -1,28 +1,57 @@
 import type { Device as DeviceRecord } from '@lintel/contract/devices';
+import type { Query } from '@lintel/contract/operations';
 import { toRfc3339 } from '../../kernel/clock.ts';
 import type { HandlersOf } from '../../kernel/handler.ts';
 import { localeChain } from './devices.rules.ts';
-import type { DevicesService } from './devices.service.ts';
-import type { Device } from './devices.store.ts';
+import type { DevicesService, ListFilters } from './devices.service.ts';
+import type { Device, DevicePage } from './devices.store.ts';
 
-export function deviceRoutes(devices: DevicesService): HandlersOf<'list_devices'> {
+type DeviceIds =
+  | 'list_devices'
+  | 'create_device'
+  | 'get_device'
+  | 'update_device'
+  | 'delete_device'
+  | 'restore_device'
+  | 'hard_delete_device';
+
+export function deviceRoutes(devices: DevicesService): HandlersOf<DeviceIds> {
   return {
     list_devices: async ({ call, org, query }) => {
-      const filters = {
-        includeDeleted: query.include_deleted ?? false,
-        onlyDeleted: query.only_deleted ?? false,
-        integrationId: query.integration_id ?? null,
-        q: query.q ?? null,
-      };
-      const page = {
-        sort: query.sort ?? 'created_at:asc',
-        locales: localeChain(query.locale),
-        limit: query.limit ?? 50,
-        offset: query.offset ?? 0,
-      };
-      const { items, total } = await devices.list(call, org, filters, page);
+      const { items, total } = await devices.list(call, org, filtersOf(query), pageOf(query));
       return { items: items.map(toRecord), total };
     },
+    create_device: async ({ call, org, body }) => toRecord(await devices.create(call, org, body)),
+    get_device: async ({ call, org, params, query }) =>
+      toRecord(await devices.get(call, org, params.id, query.include_deleted ?? false)),
+    update_device: async ({ call, org, params, body }) =>
+      toRecord(await devices.update(call, org, params.id, body)),
+    delete_device: async ({ call, org, params, query }) =>
+      toRecord(await devices.remove(call, org, params.id, query.recursive ?? false)),
+    restore_device: async ({ call, org, params }) => toRecord(await devices.restore(call, org, params.id)),
+    hard_delete_device: async ({ call, org, params, query }) =>
+      toRecord(await devices.purge(call, org, params.id, query.recursive ?? false)),
+  };
+}
+
+function filtersOf(query: Query<'list_devices'>): ListFilters {
+  return {
+    includeDeleted: query.include_deleted ?? false,
+    onlyDeleted: query.only_deleted ?? false,
+    integrationId: query.integration_id ?? null,
+    kind: query.device_kind ?? null,
+    externalId: query.external_id ?? null,
+    hasExternalId: query.has_external_id ?? null,
+    q: query.q ?? null,
+  };
+}
+
+function pageOf(query: Query<'list_devices'>): DevicePage {
+  return {
+    sort: query.sort ?? 'created_at:asc',
+    locales: localeChain(query.locale),
+    limit: query.limit ?? 50,
+    offset: query.offset ?? 0,
   };
 }
 

@@ -31,8 +31,8 @@ describe('devices', () => {
       ids[key] = ulid();
       await app.db.query(
         `insert into devices (org_id, id, integration_id, name, external_id, device_metadata)
-         values ($1, $2, $3, $4, 'x-1', '{"pulse": 3}')`,
-        [orgId, ids[key], building.integrationId, name],
+         values ($1, $2, $3, $4, case when $5 <> 'french' then 'x-' || $5 end, jsonb_build_object('kind', $5::text))`,
+        [orgId, ids[key], building.integrationId, name, key],
       );
     }
   });
@@ -54,8 +54,8 @@ describe('devices', () => {
       org_id: orgId,
       integration_id: building.integrationId,
       name: names.both,
-      external_id: 'x-1',
-      device_metadata: { pulse: 3 },
+      external_id: 'x-both',
+      device_metadata: { kind: 'both' },
       created_at: items[0]?.created_at,
       updated_at: items[0]?.updated_at,
     });
@@ -70,6 +70,12 @@ describe('devices', () => {
     ['sort=created_at:desc', ['french', 'austrian', 'german', 'both']],
     ['sort=name:asc&limit=1', ['german']],
     ['integration_id=nonsense', []],
+    ['device_kind=german', ['german']],
+    ['device_kind=none', []],
+    ['external_id=x-austrian', ['austrian']],
+    ['external_id=x-', []],
+    ['has_external_id=true', ['both', 'german', 'austrian']],
+    ['has_external_id=false', ['french']],
   ])('?%s', async (query, keys) => {
     expect((await list(query)).keys).toEqual(keys);
   });

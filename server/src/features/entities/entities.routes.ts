@@ -2,30 +2,79 @@ import type { Entity as EntityRecord } from '@lintel/contract/entities';
 import { toRfc3339 } from '../../kernel/clock.ts';
 import type { HandlersOf } from '../../kernel/handler.ts';
 import { parseEntityTypes } from './entities.rules.ts';
-import type { EntitiesService } from './entities.service.ts';
-import type { Entity } from './entities.store.ts';
+import type { EntitiesService, ListFilters } from './entities.service.ts';
+import type { Entity, EntityPage, EntitySort } from './entities.store.ts';
+import type { EntityEditingService } from './entity-editing.service.ts';
 
-export function entityRoutes(entities: EntitiesService): HandlersOf<'list_entities' | 'get_entity'> {
+type ReadIds = 'list_entities' | 'get_entity' | 'list_integration_entities' | 'list_device_entities';
+type EditIds =
+  | 'create_entity'
+  | 'update_entity'
+  | 'patch_entity'
+  | 'delete_entity'
+  | 'restore_entity'
+  | 'hard_delete_entity';
+
+export function entityRoutes(
+  entities: EntitiesService,
+  editing: EntityEditingService,
+): HandlersOf<ReadIds | EditIds> {
+  return { ...readRoutes(entities), ...editRoutes(editing) };
+}
+
+function readRoutes(entities: EntitiesService): HandlersOf<ReadIds> {
   return {
     list_entities: async ({ call, org, query }) => {
-      const filters = {
-        includeDeleted: query.include_deleted ?? false,
-        onlyDeleted: query.only_deleted ?? false,
-        zoneId: query.zone_id ?? null,
-        entityTypes: parseEntityTypes(query.entity_type),
-        q: query.q ?? null,
-      };
-      const page = {
-        sort: query.sort ?? 'created_at:asc',
-        limit: query.limit ?? 50,
-        offset: query.offset ?? 0,
-      };
-      const { items, total } = await entities.list(call, org, filters, page);
-      return { items: items.map(toRecord), total };
+      const filters = { ...filtersOf(query), zoneId: query.zone_id ?? null, q: query.q ?? null };
+      return toPage(await entities.list(call, org, filters, pageOf(query)));
     },
     get_entity: async ({ call, org, params, query }) =>
       toRecord(await entities.get(call, org, params.id, query.include_deleted ?? false)),
+    list_integration_entities: async ({ call, org, params, query }) =>
+      toPage(await entities.listOfIntegration(call, org, params.id, filtersOf(query), pageOf(query))),
+    list_device_entities: async ({ call, org, params, query }) =>
+      toPage(await entities.listOfDevice(call, org, params.device_id, filtersOf(query), pageOf(query))),
   };
+}
+
+function editRoutes(editing: EntityEditingService): HandlersOf<EditIds> {
+  return {
+    create_entity: async ({ call, org, body }) => toRecord(await editing.create(call, org, body)),
+    update_entity: async ({ call, org, params, body }) =>
+      toRecord(await editing.update(call, org, params.id, body)),
+    patch_entity: async ({ call, org, params, body }) =>
+      toRecord(await editing.patch(call, org, params.id, body)),
+    delete_entity: async ({ call, org, params }) => toRecord(await editing.remove(call, org, params.id)),
+    restore_entity: async ({ call, org, params }) => toRecord(await editing.restore(call, org, params.id)),
+    hard_delete_entity: async ({ call, org, params }) => toRecord(await editing.purge(call, org, params.id)),
+  };
+}
+
+interface ListQuery {
+  readonly include_deleted?: boolean;
+  readonly only_deleted?: boolean;
+  readonly entity_type?: string;
+  readonly sort?: EntitySort;
+  readonly limit?: number;
+  readonly offset?: number;
+}
+
+function filtersOf(query: ListQuery): ListFilters {
+  return {
+    includeDeleted: query.include_deleted ?? false,
+    onlyDeleted: query.only_deleted ?? false,
+    zoneId: null,
+    entityTypes: parseEntityTypes(query.entity_type),
+    q: null,
+  };
+}
+
+function pageOf(query: ListQuery): EntityPage {
+  return { sort: query.sort ?? 'created_at:asc', limit: query.limit ?? 50, offset: query.offset ?? 0 };
+}
+
+function toPage({ items, total }: { items: readonly Entity[]; total: number }) {
+  return { items: items.map(toRecord), total };
 }
 
 function toRecord(entity: Entity): EntityRecord {

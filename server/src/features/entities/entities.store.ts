@@ -25,6 +25,8 @@ export interface EntityFilters extends DeletionOptions {
   /** The entities the caller is limited to; null for all. */
   readonly limitedTo: readonly string[] | null;
   readonly zoneId: string | null;
+  readonly deviceId?: string;
+  readonly integrationId?: string;
   readonly entityTypes: readonly EntityType[] | null;
   readonly q: string | null;
 }
@@ -59,6 +61,8 @@ export async function listEntities(
     livenessFilter(sql`e.deleted_at`, filters),
     filters.limitedTo && sql`e.id = any (${filters.limitedTo}::text[])`,
     filters.zoneId === null ? null : sql`e.zone_id = ${filters.zoneId}`,
+    filters.deviceId === undefined ? null : sql`e.device_id = ${filters.deviceId}`,
+    filters.integrationId === undefined ? null : isOfIntegration(filters.integrationId),
     filters.entityTypes && sql`e.entity_type = any (${filters.entityTypes}::text[])`,
     textFilter(sql`e.name`, filters.q),
   );
@@ -71,6 +75,11 @@ export async function listEntities(
   return { items, total };
 }
 
+function isOfIntegration(integrationId: string): SqlQuery {
+  return sql`exists (
+    select from devices d where d.org_id = e.org_id and d.id = e.device_id and d.integration_id = ${integrationId})`;
+}
+
 export function findEntity(
   tx: Tx,
   orgId: string,
@@ -80,4 +89,46 @@ export function findEntity(
   const live = livenessFilter(sql`e.deleted_at`, { includeDeleted, onlyDeleted: false });
   const where = everyFilter(sql`e.org_id = ${orgId} and e.id = ${id}`, live);
   return tx.maybeOne<Entity>(sql`select ${columns} from ${source} where ${where}`);
+}
+
+export type EntityFields = Pick<
+  Entity,
+  'id' | 'deviceId' | 'zoneId' | 'entityType' | 'name' | 'externalId' | 'metadata'
+>;
+
+/** The device of an entity never changes, so it can be read, and held, before the entity is locked. */
+export async function deviceIdOf(tx: Tx, orgId: string, id: string): Promise<string | null> {
+  const row = await tx.maybeOne<{ deviceId: string }>(sql`
+    select device_id as "deviceId" from entities where org_id = ${orgId} and id = ${id}`);
+  return row?.deviceId ?? null;
+}
+
+export function lockEntity(tx: Tx, orgId: string, id: string): Promise<Entity | null> {
+  return tx.maybeOne<Entity>(sql`
+    select ${columns} from ${source} where e.org_id = ${orgId} and e.id = ${id} for update of e`);
+}
+
+export async function insertEntity(tx: Tx, orgId: string, entity: EntityFields): Promise<void> {
+  await tx.execute(sql`
+    insert into entities (org_id, id, device_id, zone_id, entity_type, name, external_id, metadata)
+    values (${orgId}, ${entity.id}, ${entity.deviceId}, ${entity.zoneId}, ${entity.entityType}, ${entity.name},
+      ${entity.externalId}, ${entity.metadata})`);
+}
+
+export async function updateEntity(tx: Tx, orgId: string, entity: EntityFields): Promise<void> {
+  await tx.execute(sql`
+    update entities set zone_id = ${entity.zoneId}, entity_type = ${entity.entityType}, name = ${entity.name},
+      external_id = ${entity.externalId}, metadata = ${entity.metadata}, updated_at = now()
+    where org_id = ${orgId} and id = ${entity.id}`);
+}
+
+export async function setEntityDeleted(tx: Tx, orgId: string, id: string, isDeleted: boolean): Promise<void> {
+  await tx.execute(sql`
+    update entities set deleted_at = case when ${isDeleted} then now() end, updated_at = now()
+    where org_id = ${orgId} and id = ${id}`);
+}
+
+export async function purgeEntity(tx: Tx, orgId: string, id: string): Promise<void> {
+  await tx.execute(sql`delete from entity_states where org_id = ${orgId} and entity_id = ${id}`);
+  await tx.execute(sql`delete from entities where org_id = ${orgId} and id = ${id}`);
 }

@@ -33,8 +33,8 @@ describe('entities', () => {
     made[key] = id;
     await app.db.query(
       `insert into entities (org_id, id, device_id, entity_type, name, external_id, metadata, deleted_at)
-       values ($1, $2, $3, $4, $5, 'ext', '{"channel": "1"}', case when $6 then now() end)`,
-      [orgId, id, building.deviceId, type, name, options.deleted ?? false],
+       values ($1, $2, $3, $4, $5, $7, '{"channel": "1"}', case when $6 then now() end)`,
+      [orgId, id, building.deviceId, type, name, options.deleted ?? false, key],
     );
   }
   const get = (path: string, as = token) => app.request('GET', path, { token: as });
@@ -60,7 +60,7 @@ describe('entities', () => {
       device_id: building.deviceId,
       entity_type: 'light',
       name: 'aisle Lamp',
-      external_id: 'ext',
+      external_id: 'lamp',
       zone_id: null,
       metadata: { channel: '1' },
       entity_metadata: { channel: '1' },

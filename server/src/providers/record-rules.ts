@@ -1,0 +1,60 @@
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import formatsPlugin from 'ajv-formats';
+import type { TObject } from 'typebox';
+import { invalid } from '../kernel/app-error.ts';
+import type { ExternalIdRule } from './provider.ts';
+
+/** Members the service itself reads, whatever the provider declares. */
+const commonMembers: readonly string[] = ['auto_close', 'kind', 'channel_index'];
+
+const ajv = formatsPlugin.default(
+  new Ajv2020({ strict: true, strictTypes: false, allErrors: false, coerceTypes: false, useDefaults: false }),
+);
+const compiled = new WeakMap<TObject, ValidateFunction>();
+
+function validatorOf(schema: TObject): ValidateFunction {
+  const known = compiled.get(schema);
+  if (known !== undefined) return known;
+  const validate = ajv.compile(schema);
+  compiled.set(schema, validate);
+  return validate;
+}
+
+/** `path` is the JSON pointer of the member of the request that holds the metadata. */
+export function requireFittingMetadata(
+  schema: TObject,
+  metadata: Readonly<Record<string, unknown>>,
+  path: string,
+): void {
+  const own = Object.entries(metadata).filter(
+    ([name]) => Object.hasOwn(schema.properties, name) || !commonMembers.includes(name),
+  );
+  const validate = validatorOf(schema);
+  if (validate(Object.fromEntries(own))) return;
+  const [error] = validate.errors ?? [];
+  throw invalid(`${path}${error === undefined ? '' : placeOf(error)}`, messageOf(error));
+}
+
+export function requireFittingExternalId(rule: ExternalIdRule, externalId: string | null): void {
+  if (rule === 'refused' && externalId !== null)
+    throw invalid('/external_id', 'is not used by the provider of this integration');
+  if (rule === 'required' && externalId === null)
+    throw invalid('/external_id', 'is required by the provider of this integration');
+}
+
+function placeOf({ instancePath, keyword, params }: ErrorObject): string {
+  const named: unknown =
+    keyword === 'required'
+      ? params.missingProperty
+      : keyword === 'additionalProperties'
+        ? params.additionalProperty
+        : undefined;
+  if (typeof named !== 'string') return instancePath;
+  return `${instancePath}/${named.slice(0, 64).replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}
+
+function messageOf(error: ErrorObject | undefined): string {
+  if (error?.keyword === 'additionalProperties') return 'is not a member the provider knows';
+  if (error?.keyword === 'required') return 'is required by the provider';
+  return error?.message ?? 'is not valid';
+}
