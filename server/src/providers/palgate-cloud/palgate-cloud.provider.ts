@@ -32,7 +32,7 @@ export function createPalgateCloud(checks: PollingTimes): ProviderDefinition {
 function connect(link: Link, context: ProviderContext, checks: PollingTimes): Connection {
   const account = createAccount(link, context);
   let health: Health = 'reduced';
-  const polling = startPolling(checks, async (signal) => {
+  const polling = startPolling(context.clock, checks, async (signal) => {
     const { clock } = context;
     const path = checkPath(Math.floor(clock.millis() / 1000));
     const outcome = await account.get(path, clock.monotonicMs() + CHECK_TIMEOUT_MS, signal);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../kernel/clock.ts';
 import { startPolling } from './polling.ts';
 
 const times = { everyMs: 3_600_000, retryMs: 1, maxRetryMs: 5 };
@@ -7,7 +8,7 @@ describe('polling', () => {
   it('reads at once, then not before its time', async () => {
     const first = Promise.withResolvers<void>();
     let rounds = 0;
-    const polling = startPolling(times, async () => {
+    const polling = startPolling(systemClock, times, async () => {
       rounds += 1;
       first.resolve();
       return true;
@@ -20,7 +21,7 @@ describe('polling', () => {
   it('goes on after failures', async () => {
     const fourth = Promise.withResolvers<void>();
     let rounds = 0;
-    const polling = startPolling(times, async () => {
+    const polling = startPolling(systemClock, times, async () => {
       rounds += 1;
       if (rounds === 4) fourth.resolve();
       return false;
@@ -34,7 +35,7 @@ describe('polling', () => {
     let active = 0;
     let most = 0;
     let rounds = 0;
-    const polling = startPolling(times, async () => {
+    const polling = startPolling(systemClock, times, async () => {
       active += 1;
       most = Math.max(most, active);
       if (rounds === 0) polling.soon(0);
@@ -52,7 +53,7 @@ describe('polling', () => {
   it('waits for the round under way when it is closed, and reads no more', async () => {
     const begun = Promise.withResolvers<void>();
     let ended = false;
-    const polling = startPolling(times, (signal) => {
+    const polling = startPolling(systemClock, times, (signal) => {
       begun.resolve();
       return new Promise((resolve) => {
         signal.addEventListener('abort', () =>

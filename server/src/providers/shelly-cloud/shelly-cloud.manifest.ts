@@ -1,0 +1,62 @@
+import { type Static, Type } from 'typebox';
+import type { ProviderManifest } from '../provider.ts';
+
+const closed = { additionalProperties: false };
+
+export const ShellyCloudConfig = Type.Object(
+  {
+    server_uri: Type.String({
+      pattern: '^https?://',
+      maxLength: 2000,
+      description: 'Server of the account, as the app shows it beside the key',
+    }),
+    api: Type.Optional(
+      Type.Unsafe<'v1' | 'v2'>({
+        type: 'string',
+        enum: ['v1', 'v2'],
+        default: 'v2',
+        description: 'Version of the interface; v1 is given up by the vendor and has no pulse of its own',
+      }),
+    ),
+    min_interval_ms: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 3_600_000,
+        default: 1000,
+        description: 'Least time between two opens of one entity; the vendor allows one call per second',
+      }),
+    ),
+  },
+  closed,
+);
+export type ShellyCloudConfig = Static<typeof ShellyCloudConfig>;
+
+export const shellyCloudManifest: ProviderManifest = {
+  type: 'shelly_cloud',
+  label: { en: 'Shelly cloud switch' },
+  config: ShellyCloudConfig,
+  secrets: Type.Object(
+    {
+      auth_key: Type.String({
+        minLength: 1,
+        maxLength: 500,
+        description: 'Key of the account; void after a change of its password',
+      }),
+    },
+    closed,
+  ),
+  deviceMetadata: Type.Object({}, closed),
+  entityMetadata: Type.Object(
+    {
+      channel_index: Type.Optional(
+        Type.String({ pattern: '^[0-9]{1,2}$', default: '0', description: 'Channel of the device, from 0' }),
+      ),
+    },
+    closed,
+  ),
+  actions: ['open', 'close'],
+  deviceExternalId: 'required',
+  entityExternalId: 'refused',
+  defaultMinIntervalMs: 1000,
+  defaultPulseSeconds: () => null,
+};
