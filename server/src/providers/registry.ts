@@ -1,8 +1,9 @@
+import { mqtt } from './mqtt/mqtt.provider.ts';
 import type { ProviderDefinition } from './provider.ts';
 import { virtualDemo } from './virtual-demo/virtual-demo.provider.ts';
 import { waveshare } from './waveshare/waveshare.provider.ts';
 
-const all: readonly ProviderDefinition[] = [virtualDemo, waveshare];
+const all: readonly ProviderDefinition[] = [virtualDemo, waveshare, mqtt];
 
 export const providerDefinitions: ReadonlyMap<string, ProviderDefinition> = new Map(
   all.map((definition) => [definition.manifest.type, definition]),
