@@ -4,6 +4,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Secret } from '../kernel/secret.ts';
 import type { Connection, EntityBinding, Health, ProviderDefinition } from '../providers/provider.ts';
+import type { DialIn } from '../providers/transport/dial-in.ts';
 import { type LinkRow, listBindings, listEpochs, listLinks } from './link.store.ts';
 import type { StateReports } from './state-reports.ts';
 
@@ -29,6 +30,7 @@ export interface ConnectionsDeps {
   readonly definitions: ReadonlyMap<string, ProviderDefinition>;
   readonly secretsOf: (orgId: string, integrationId: string) => Promise<LinkSecrets>;
   readonly reports: StateReports;
+  readonly dialIn?: DialIn;
 }
 
 interface Live {
@@ -147,6 +149,7 @@ function connect(
       clock: deps.clock,
       logger: deps.logger.child({ provider: source, integration_id: integrationId }),
       dataDir: deps.dataDir,
+      dialIn: deps.dialIn,
       onState: (entityId, status) => deps.reports.take({ orgId, entityId, status, source }),
     },
   );

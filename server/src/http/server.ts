@@ -8,6 +8,7 @@ import {
 import { AppError } from '../kernel/app-error.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { ulid } from '../kernel/ulid.ts';
+import { isDialIn } from './dial-in-route.ts';
 import { errorBody, toAppError } from './error-body.ts';
 import { readJsonBodies } from './json-body.ts';
 import { addSecurityHeaders, setSecurityHeaders } from './security-headers.ts';
@@ -37,7 +38,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     clientErrorHandler: answerClientError,
     frameworkErrors: (error, { id }, reply) =>
       answerBadAddress(error, id, reply as unknown as FastifyReply, options),
-    http: { maxHeaderSize: 16_384, headersTimeout: 15_000 },
+    http: { maxHeaderSize: 16_384, headersTimeout: 15_000, shouldUpgradeCallback: isDialIn },
   });
   readJsonBodies(app);
   addSecurityHeaders(app, options);

@@ -3,6 +3,7 @@ import type { TObject } from 'typebox';
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Secret } from '../kernel/secret.ts';
+import type { DialIn } from './transport/dial-in.ts';
 
 export type Verb = 'open' | 'close' | 'toggle';
 export type Health = 'ok' | 'reduced' | 'error';
@@ -80,6 +81,8 @@ export interface ProviderContext {
   readonly dataDir: string;
   /** Called when a device reports a state by itself. */
   readonly onState: (entityId: string, status: ObservedStatus) => void;
+  /** For devices that connect to the service. Absent where nothing can dial in. */
+  readonly dialIn?: DialIn | undefined;
 }
 
 /**
