@@ -1,9 +1,10 @@
+import { knx } from './knx/knx.provider.ts';
 import { mqtt } from './mqtt/mqtt.provider.ts';
 import type { ProviderDefinition } from './provider.ts';
 import { virtualDemo } from './virtual-demo/virtual-demo.provider.ts';
 import { waveshare } from './waveshare/waveshare.provider.ts';
 
-const all: readonly ProviderDefinition[] = [virtualDemo, waveshare, mqtt];
+const all: readonly ProviderDefinition[] = [virtualDemo, waveshare, knx, mqtt];
 
 export const providerDefinitions: ReadonlyMap<string, ProviderDefinition> = new Map(
   all.map((definition) => [definition.manifest.type, definition]),

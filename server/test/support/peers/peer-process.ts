@@ -9,6 +9,8 @@ export interface PeerProcess {
   /** The first line that fits, now or later. */
   line(pattern: RegExp): Promise<RegExpExecArray>;
   write(text: string): void;
+  /** Waits until it has ended by itself. */
+  ended(): Promise<void>;
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
@@ -29,6 +31,7 @@ export function startPeerProcess(program: string, args: readonly string[]): Peer
     lines,
     line: (pattern) => firstLine(program, lines, watchers, pattern),
     write: (text) => void child.stdin.write(text),
+    ended: () => ended(child),
     stop: (signal = 'SIGKILL') => stop(child, signal),
   };
 }
@@ -56,9 +59,12 @@ function firstLine(
   });
 }
 
+async function ended(child: ChildProcessWithoutNullStreams): Promise<void> {
+  if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
+    await once(child, 'exit');
+}
+
 async function stop(child: ChildProcessWithoutNullStreams, signal: NodeJS.Signals): Promise<void> {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-  const gone = once(child, 'exit');
   child.kill(signal);
-  await gone;
+  await ended(child);
 }
