@@ -18,7 +18,7 @@ export const PalgateCloudConfig = Type.Object(
     }),
     base_url: Type.Optional(
       Type.String({
-        pattern: '^https?://',
+        pattern: '^https?://[^\\s?#]+$',
         maxLength: 2000,
         default: VENDOR_URL,
         description: "The vendor's interface",

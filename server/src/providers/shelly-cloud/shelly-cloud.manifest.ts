@@ -6,7 +6,7 @@ const closed = { additionalProperties: false };
 export const ShellyCloudConfig = Type.Object(
   {
     server_uri: Type.String({
-      pattern: '^https?://',
+      pattern: '^https?://[^\\s?#]+$',
       maxLength: 2000,
       description: 'Server of the account, as the app shows it beside the key',
     }),

@@ -106,6 +106,9 @@ async function switchOnce(
   const { entity, deadlineMs, signal, pulseSeconds } = command;
   const channel = channelOf(entity);
   if (channel === null) return { kind: 'not_sent', reason: 'the device has no id' };
+  // Without a timer in the device a lost second command would leave the door open.
+  if (account.api === 'v1' && on && pulseSeconds !== null)
+    return { kind: 'not_sent', reason: 'v1 of the cloud has no pulse; use v2' };
   if (!(await account.gate.takePlace(deadlineMs, signal)))
     return { kind: 'not_sent', reason: 'one call per second: no place before the deadline' };
   account.noteCommand();

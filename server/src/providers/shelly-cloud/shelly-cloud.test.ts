@@ -158,6 +158,11 @@ describe('a command', () => {
     expect(gateAtPeer()).toEqual({ output: true, toggleAfter: 3 });
   });
 
+  it('with a pulse is not sent over v1, which would leave the door open', async () => {
+    expect(await act(connect('v1'), 'open', gate, { pulseSeconds: 3 })).toMatchObject({ kind: 'not_sent' });
+    expect(sets()).toBe(0);
+  });
+
   it('answered with isok is delivered too', async () => {
     peer.answerWith('isok');
     expect(await act(connect(), 'open')).toMatchObject({ kind: 'delivered' });

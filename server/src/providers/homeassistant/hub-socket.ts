@@ -1,0 +1,82 @@
+import type { Secret } from '../../kernel/secret.ts';
+import { backoffMs } from '../transport/backoff.ts';
+import type { HubState } from './homeassistant.wire.ts';
+import { type HubReply, type HubSession, type SessionTimes, startHubSession } from './hub-session.ts';
+
+export interface HubSocketTimes extends SessionTimes {
+  readonly retryMs: number;
+  readonly maxRetryMs: number;
+  /** After a refused token: the hub bans an address that tries often. */
+  readonly refusedRetryMs: number;
+}
+
+export interface HubListener {
+  onState(entityId: string, state: HubState | null): void;
+  /** All states are known, for the first time or again. */
+  onLive(): void;
+}
+
+/** The hub's states as they are pushed, and the way to call a service; dials again by itself. */
+export interface HubSocket {
+  readonly phase: () => 'connecting' | 'live' | 'lost' | 'refused';
+  /** Undefined while the states are not known; null for an entity the hub does not have. */
+  state(entityId: string): HubState | null | undefined;
+  /** Null when there is no live connection: then nothing was sent. */
+  request(message: Record<string, unknown>): Promise<HubReply> | null;
+  /** Returns the way to stop it. */
+  listen(listener: HubListener): () => void;
+  close(): Promise<void>;
+}
+
+export function openHubSocket(url: string, token: Secret, times: HubSocketTimes): HubSocket {
+  const listeners = new Set<HubListener>();
+  const closed = Promise.withResolvers<void>();
+  let states: Map<string, HubState> | null = null;
+  let session: HubSession | null = null;
+  let phase: ReturnType<HubSocket['phase']> = 'connecting';
+  let timer: NodeJS.Timeout | undefined;
+  let failures = 0;
+  let closing = false;
+
+  function dial(): void {
+    session = startHubSession(url, token, times, {
+      onLive(all) {
+        states = new Map(all.map((state) => [state.entityId, state]));
+        phase = 'live';
+        failures = 0;
+        for (const listener of listeners) listener.onLive();
+      },
+      onState(entityId, state) {
+        if (state === null) states?.delete(entityId);
+        else states?.set(entityId, state);
+        if (states !== null) for (const listener of listeners) listener.onState(entityId, state);
+      },
+      onEnd(why) {
+        [session, states, phase] = [null, null, why];
+        if (closing) return closed.resolve();
+        failures += 1;
+        const first = why === 'refused' ? times.refusedRetryMs : times.retryMs;
+        timer = setTimeout(dial, backoffMs(failures, first, Math.max(first, times.maxRetryMs)));
+      },
+    });
+  }
+
+  if (URL.canParse(url)) dial();
+  else phase = 'lost';
+  return {
+    phase: () => phase,
+    state: (entityId) => (states === null ? undefined : (states.get(entityId) ?? null)),
+    request: (message) => (states === null ? null : (session?.request(message) ?? null)),
+    listen(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    async close() {
+      closing = true;
+      clearTimeout(timer);
+      if (session === null) closed.resolve();
+      else session.end();
+      await closed.promise;
+    },
+  };
+}
