@@ -13,6 +13,7 @@ import { createProviders } from './engine/providers.ts';
 import { type AuthenticateDeps, createAuthenticate } from './http/authenticate.ts';
 import { bindOperations } from './http/bind-operations.ts';
 import { createDenialRecorder } from './http/denials.ts';
+import { addDialInRoute } from './http/dial-in-route.ts';
 import { addIdentityRoutes } from './http/identity-routes.ts';
 import { createHttpServer } from './http/server.ts';
 import { actorOf } from './kernel/call.ts';
@@ -22,6 +23,7 @@ import type { Logger } from './kernel/logger.ts';
 import type { Secret } from './kernel/secret.ts';
 import type { ProviderDefinition } from './providers/provider.ts';
 import { providerDefinitions } from './providers/registry.ts';
+import { createDialInHub } from './providers/transport/dial-in.ts';
 import type { Keyring } from './secrets/keyring.ts';
 import { createSecretStore } from './secrets/secret-store.ts';
 
@@ -80,6 +82,7 @@ export function compose(options: ComposeOptions): App {
   if (identity.builtin !== null) {
     addIdentityRoutes(http, { provider: identity.builtin, publicOrigin: config.publicUrl });
   }
+  addDialInRoute(http, { hub: parts.dialIn, pepper: options.pepper });
   const edge = composeEdge(http, { config, db, clock });
   return {
     http,
@@ -114,6 +117,7 @@ function composeParts(options: ComposeOptions) {
     onError: (error) => logger.warn({ err: error }, 'an idle database connection broke'),
   });
   const secrets = composeSecrets(options);
+  const dialIn = createDialInHub();
   const providers = createProviders({
     db,
     clock,
@@ -121,12 +125,14 @@ function composeParts(options: ComposeOptions) {
     dataDir: config.dataDir,
     definitions: options.providerDefinitions ?? providerDefinitions,
     secretsOf: secrets.store.read,
+    dialIn,
   });
   return {
     db,
     secrets,
     tokenFormat,
     providers,
+    dialIn,
     identity: composeIdentity({ ...options, db }),
     credentials: createCredentials({ db, pepper, tokenFormat, clock, logger }),
     engine: createEngine({ db, clock, logger, providers }),

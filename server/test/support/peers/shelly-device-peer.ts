@@ -63,6 +63,7 @@ interface Device {
   readonly timers: Set<NodeJS.Timeout>;
 }
 
+/** Returns when it has got in; it dials until then. */
 export async function startShellyDevice(options: ShellyDeviceOptions): Promise<ShellyDevicePeer> {
   const device: Device = {
     options,
@@ -78,7 +79,7 @@ export async function startShellyDevice(options: ShellyDeviceOptions): Promise<S
     timers: new Set(),
   };
   live(device);
-  await once(device.socket, 'open');
+  await nextConnection(device);
   return peerOf(device);
 }
 
@@ -137,9 +138,13 @@ function redial(device: Device): void {
 }
 
 async function reboot(device: Device): Promise<void> {
-  const before = device.connections;
   device.switches.fill(false);
   device.socket.terminate();
+  await nextConnection(device);
+}
+
+async function nextConnection(device: Device): Promise<void> {
+  const before = device.connections;
   while (device.connections === before) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
