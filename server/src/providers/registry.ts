@@ -1,11 +1,25 @@
+import { go2rtc } from './go2rtc/go2rtc.provider.ts';
+import { homeassistant } from './homeassistant/homeassistant.provider.ts';
 import { knx } from './knx/knx.provider.ts';
 import { mqtt } from './mqtt/mqtt.provider.ts';
+import { palgateCloud } from './palgate-cloud/palgate-cloud.provider.ts';
 import type { ProviderDefinition } from './provider.ts';
+import { shellyCloud } from './shelly-cloud/shelly-cloud.provider.ts';
 import { shellyWebsocket } from './shelly-websocket/shelly-websocket.provider.ts';
 import { virtualDemo } from './virtual-demo/virtual-demo.provider.ts';
 import { waveshare } from './waveshare/waveshare.provider.ts';
 
-const all: readonly ProviderDefinition[] = [virtualDemo, waveshare, knx, mqtt, shellyWebsocket];
+const all: readonly ProviderDefinition[] = [
+  virtualDemo,
+  waveshare,
+  knx,
+  mqtt,
+  shellyWebsocket,
+  palgateCloud,
+  shellyCloud,
+  homeassistant,
+  go2rtc,
+];
 
 export const providerDefinitions: ReadonlyMap<string, ProviderDefinition> = new Map(
   all.map((definition) => [definition.manifest.type, definition]),
