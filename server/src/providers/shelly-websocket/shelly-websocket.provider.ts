@@ -82,6 +82,7 @@ function welcome(state: State, deviceId: string, session: ShellySession): void {
   const older = state.devices.get(deviceId);
   state.devices.set(deviceId, session);
   older?.end();
+  state.context.logger.info({ shelly_device_id: deviceId }, 'a device has dialled in');
   for (const entity of state.entities) if (deviceIdOf(entity) === deviceId) reportKnown(state, entity);
 }
 
@@ -102,6 +103,7 @@ function forget(state: State, deviceId: string, session: ShellySession): void {
   if (state.devices.get(deviceId) !== session) return;
   state.devices.delete(deviceId);
   if (state.closed) return;
+  state.context.logger.info({ shelly_device_id: deviceId }, 'a device is gone');
   for (const entity of state.entities)
     if (deviceIdOf(entity) === deviceId) state.context.onState(entity.entityId, 'unknown');
 }
