@@ -1,3 +1,7 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect, type MqttClient } from 'mqtt';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -267,18 +271,77 @@ describe('what the broker keeps', () => {
   });
 });
 
-it('signs in with its user name and password, and never shows them', async () => {
-  const own = await startMosquitto();
-  const entity = door();
-  const provider = connectProvider(mqtt, {
-    config: { broker_host: '127.0.0.1', broker_port: own.port },
-    secrets: { username: 'lintel-user', password: 'correct horse' },
+describe('who is there', () => {
+  it('signs in with its user name and password, and never shows them', async () => {
+    const own = await startMosquitto({
+      lines: ['acl_file {dir}/acl'],
+      files: { acl: 'user lintel-user\ntopic readwrite #\n' },
+    });
+    const entity = entityOf({ metadata: { command_topic: 'door/x' } });
+    const signIn = (username: string) => {
+      const config = { broker_host: '127.0.0.1', broker_port: own.port };
+      const provider = connectProvider(mqtt, { config, secrets: { username, password: 'correct horse' } });
+      opened.push(provider);
+      return provider;
+    };
+    const [right, wrong] = [signIn('lintel-user'), signIn('stranger')];
+    for (const { connection } of [right, wrong])
+      await vi.waitFor(() => expect(connection.health()).toBe('ok'), soon);
+    expect((await right.connection.actions.open?.(commandTo(entity)))?.kind).toBe('not_sent');
+    expect((await wrong.connection.actions.open?.(commandTo(entity)))?.kind).toBe('refused');
+    for (const { connection, logged } of [right, wrong]) {
+      await connection.close();
+      await connection.close();
+      expect(connection.health()).toBe('error');
+      expect(logged()).not.toContain('correct horse');
+    }
+    await own.close();
   });
-  provider.connection.bind([entity]);
-  await vi.waitFor(() => expect(provider.connection.health()).toBe('ok'), soon);
-  await provider.connection.close();
-  await provider.connection.close();
-  expect(provider.connection.health()).toBe('error');
-  expect(provider.logged()).not.toContain('correct horse');
-  await own.close();
+
+  it('a login the broker refuses is an error of health, and nothing is sent', async () => {
+    const own = await startMosquitto({ lines: ['allow_anonymous false'] });
+    const entity = door();
+    const config = { broker_host: '127.0.0.1', broker_port: own.port };
+    const provider = connectProvider(mqtt, { config, secrets: { username: 'u', password: 'correct horse' } });
+    opened.push(provider);
+    await vi.waitFor(() => expect(provider.logged()).toMatch(/no connection to the broker/), soon);
+    expect(provider.connection.health()).toBe('error');
+    expect((await provider.connection.actions.open?.(commandTo(entity)))?.kind).toBe('not_sent');
+    expect(provider.logged()).not.toContain('correct horse');
+    await own.close();
+  });
+
+  it('speaks TLS to a broker whose authority it was given, and to no other', async () => {
+    const { key, certificate } = selfSigned();
+    const own = await startMosquitto({
+      lines: ['certfile {dir}/cert.pem', 'keyfile {dir}/key.pem'],
+      files: { 'cert.pem': certificate, 'key.pem': key },
+    });
+    const config = { broker_host: '127.0.0.1', broker_port: own.port, tls: true };
+    const trusting = connectProvider(mqtt, { config: { ...config, ca_certificate: certificate } });
+    const doubting = connectProvider(mqtt, { config });
+    opened.push(trusting, doubting);
+    await vi.waitFor(() => expect(trusting.connection.health()).toBe('ok'), soon);
+    await vi.waitFor(() => expect(doubting.logged()).toMatch(/no connection to the broker/), soon);
+    expect(doubting.connection.health()).toBe('error');
+    const delivery = await trusting.connection.actions.open?.(commandTo(door()));
+    expect(delivery?.kind).toBe('not_sent');
+    await own.kill();
+    await vi.waitFor(() => expect(trusting.connection.health()).toBe('error'), soon);
+    await own.start();
+    await vi.waitFor(() => expect(trusting.connection.health()).toBe('ok'), soon);
+    await Promise.all([trusting.connection.close(), doubting.connection.close()]);
+    await own.close();
+  });
 });
+
+function selfSigned(): { key: string; certificate: string } {
+  const dir = mkdtempSync(join(tmpdir(), 'lintel-certificate-'));
+  const [keyout, out] = [join(dir, 'key.pem'), join(dir, 'cert.pem')];
+  const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'];
+  const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '1'];
+  execFileSync('openssl', ['req', ...kind, ...subject, '-keyout', keyout, '-out', out], { stdio: 'ignore' });
+  const files = { key: readFileSync(keyout, 'utf8'), certificate: readFileSync(out, 'utf8') };
+  rmSync(dir, { recursive: true });
+  return files;
+}

@@ -32,7 +32,9 @@ function surelyNot(result: PublishResult): Delivery | null {
         kind: 'refused',
         reason: `the broker refused the command (0x${result.reasonCode.toString(16)})`,
       };
-    default:
+    case 'accepted':
+    case 'written':
+    case 'unanswered':
       return null;
   }
 }

@@ -28,8 +28,9 @@ export async function startMosquitto({ lines = [], files = {} }: MosquittoOption
   const dir = mkdtempSync(join(tmpdir(), 'lintel-mosquitto-'));
   const port = await freePort();
   // Started by root it would change to a user that can not read its files; started by others it ignores the line.
-  const base = ['user root', `listener ${port} 127.0.0.1`, 'allow_anonymous true', 'persistence false'];
-  const config = [...base, ...lines];
+  const base = ['user root', `listener ${port} 127.0.0.1`, 'persistence false'];
+  const anonymous = lines.some((line) => line.startsWith('allow_anonymous')) ? [] : ['allow_anonymous true'];
+  const config = [...base, ...anonymous, ...lines];
   for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, name), text, { mode: 0o600 });
   writeFileSync(join(dir, 'mosquitto.conf'), `${config.join('\n').replaceAll('{dir}', dir)}\n`);
   const clients: MqttClient[] = [];
