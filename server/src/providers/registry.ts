@@ -6,6 +6,7 @@ import { palgateCloud } from './palgate-cloud/palgate-cloud.provider.ts';
 import type { ProviderDefinition } from './provider.ts';
 import { shellyCloud } from './shelly-cloud/shelly-cloud.provider.ts';
 import { shellyWebsocket } from './shelly-websocket/shelly-websocket.provider.ts';
+import { tasmota } from './tasmota/tasmota.provider.ts';
 import { virtualDemo } from './virtual-demo/virtual-demo.provider.ts';
 import { waveshare } from './waveshare/waveshare.provider.ts';
 
@@ -15,6 +16,7 @@ const all: readonly ProviderDefinition[] = [
   knx,
   mqtt,
   shellyWebsocket,
+  tasmota,
   palgateCloud,
   shellyCloud,
   homeassistant,
