@@ -9,25 +9,39 @@ export interface CallGate {
   takeFreePlace(signal: AbortSignal): Promise<boolean>;
 }
 
+/** The next place counts from when the last call really went, not from when it was planned. */
 export function createCallGate(clock: Clock, intervalMs: number): CallGate {
-  let freeAt = Number.NEGATIVE_INFINITY;
-  const wait = (ms: number, signal: AbortSignal): Promise<boolean> =>
-    delay(Math.max(ms, 0), true, { signal, ref: false }).catch(() => false);
+  let wentAt = Number.NEGATIVE_INFINITY;
+  let waiting = 0;
+  let lastInLine: Promise<unknown> = Promise.resolve();
+  const leftMs = (): number => Math.max(wentAt + intervalMs - clock.monotonicMs(), 0);
+
+  async function go(deadlineMs: number, signal: AbortSignal): Promise<boolean> {
+    for (let left = leftMs(); left > 0; left = leftMs()) if (!(await waited(left, signal))) return false;
+    const now = clock.monotonicMs();
+    if (signal.aborted || now >= deadlineMs) return false;
+    wentAt = now;
+    return true;
+  }
   return {
     async takePlace(deadlineMs, signal) {
-      const now = clock.monotonicMs();
-      const at = Math.max(now, freeAt);
-      if (at >= deadlineMs || signal.aborted) return false;
-      freeAt = at + intervalMs;
-      return at === now || wait(at - now, signal);
+      if (clock.monotonicMs() + leftMs() + waiting * intervalMs >= deadlineMs) return false;
+      waiting += 1;
+      const turn = lastInLine.then(() => go(deadlineMs, signal));
+      lastInLine = turn.finally(() => {
+        waiting -= 1;
+      });
+      return turn;
     },
     async takeFreePlace(signal) {
-      for (let left = freeAt - clock.monotonicMs(); left > 0; left = freeAt - clock.monotonicMs()) {
-        if (!(await wait(left, signal))) return false;
+      while (waiting > 0 || leftMs() > 0) {
+        if (waiting > 0) await lastInLine;
+        else if (!(await waited(leftMs(), signal))) return false;
       }
-      if (signal.aborted) return false;
-      freeAt = clock.monotonicMs() + intervalMs;
-      return true;
+      return go(Number.POSITIVE_INFINITY, signal);
     },
   };
 }
+
+const waited = (ms: number, signal: AbortSignal): Promise<boolean> =>
+  delay(ms, true, { signal, ref: false }).catch(() => false);

@@ -193,7 +193,7 @@ describe('a command', () => {
 describe('the limit of the vendor', () => {
   it('is kept by commands and readings together', async () => {
     peer.throttle(50);
-    const bench = connect('v2', { ...times, betweenCallsMs: 80, everyMs: 1 });
+    const bench = connect('v2', { ...times, betweenCallsMs: 250, everyMs: 1 });
     bench.connection.bind([gate]);
     const answers = await Promise.all([act(bench, 'open'), act(bench, 'open', light), act(bench, 'close')]);
     expect(answers.map((answer) => answer?.kind)).toEqual(['delivered', 'delivered', 'delivered']);
@@ -240,9 +240,9 @@ describe('the connection', () => {
     bench.connection.bind([gate]);
     await vi.waitFor(() => expect(bench.states.length).toBeGreaterThan(2));
     await bench.connection.close();
+    await vi.waitFor(() => expect(peer.http.openConnections()).toBe(0));
     const calls = peer.http.calls.length;
     bench.connection.bind([gate, light]);
-    await vi.waitFor(() => expect(peer.http.openConnections()).toBe(0));
     await new Promise((resolve) => setTimeout(resolve, 30));
     expect(peer.http.calls.length).toBe(calls);
   });

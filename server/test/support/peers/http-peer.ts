@@ -53,7 +53,8 @@ export async function startHttpPeer(answer: (call: PeerCall) => PeerAnswer): Pro
   });
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const call = await readCall(request);
+    const call = await readCall(request).catch(() => null);
+    if (call === null) return;
     calls.push(call);
     const current = faulty.test(call.path) ? fault : null;
     const given = current?.kind === 'answer' ? current : answer(call);
