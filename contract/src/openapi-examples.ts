@@ -14,6 +14,11 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
     expires_in: '90d',
     scoped_roles: ['entities:list', 'entities:set_state'],
   },
+  CreateIntegrationRequest: {
+    provider_type: 'virtual_demo',
+    name: 'Practice doors',
+    config: { auto_close_seconds: 5 },
+  },
   CreateInvitationRequest: { email: 'ada@example.org', default_roles: ['entities:list'], expires_in: '7d' },
   CreateOrganizationRequest: { name: 'Harbour House', parent_id: orgId },
   CreateUserRequest: { name: 'Ada Byron', email: 'ada@example.org', roles: { [orgId]: ['entities:list'] } },
@@ -23,6 +28,7 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
   RoleMap: { [orgId]: ['entities:list', 'entities:set_state'] },
   UpdateAgentRequest: { purpose: 'Opens the gate for deliveries', confirmation_mode: 'always' },
   UpdateApiKeyRequest: { name: 'Voice assistant, lobby', expires_in: '30d' },
+  UpdateIntegrationRequest: { enabled: false },
   UpdateOrganizationRequest: { name: 'Harbour House', description: 'Pier 4, two doors and a gate' },
   UpdateUserRequest: { phone: '+493012345678' },
 };

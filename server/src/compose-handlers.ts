@@ -35,9 +35,11 @@ import { userRoutes } from './features/users/users.routes.ts';
 import { createUsersService } from './features/users/users.service.ts';
 import { zoneRoutes } from './features/zones/zones.routes.ts';
 import { createZonesService } from './features/zones/zones.service.ts';
+import { compileBody } from './http/validation.ts';
 import type { Clock } from './kernel/clock.ts';
 import type { Handlers } from './kernel/handler.ts';
 import type { Secret } from './kernel/secret.ts';
+import type { SecretStore } from './secrets/secret-store.ts';
 import { version } from './version.ts';
 
 /** What features are made from. */
@@ -51,6 +53,8 @@ export interface Parts {
   readonly tokenFormat: TokenFormat;
   readonly engine: Engine;
   readonly providers: Providers;
+  readonly providerTypes: readonly string[];
+  readonly secrets: { readonly store: SecretStore };
   readonly identity: Pick<ComposedIdentity, 'sessions' | 'accounts'>;
 }
 
@@ -96,10 +100,14 @@ function peopleRoutes({ config, db, clock, pepper, rootOrgId, credentials, ident
 }
 
 /** What there is to open, and where it hangs. */
-function assetRoutes({ db, providers }: Parts) {
+function assetRoutes({ db, secrets, providers, providerTypes }: Parts) {
   const manifestOf = providers.manifest;
   const integrations = createIntegrationsService({
     db,
+    secrets: secrets.store,
+    providerTypes,
+    manifestOf,
+    checkShape: (schema, value) => compileBody(schema)(value),
     providerLabel: providers.label,
     health: providers.health,
   });

@@ -117,13 +117,14 @@ function composeParts(options: ComposeOptions) {
     onError: (error) => logger.warn({ err: error }, 'an idle database connection broke'),
   });
   const secrets = composeSecrets(options);
+  const definitions = options.providerDefinitions ?? providerDefinitions;
   const dialIn = createDialInHub();
   const providers = createProviders({
     db,
     clock,
     logger,
     dataDir: config.dataDir,
-    definitions: options.providerDefinitions ?? providerDefinitions,
+    definitions,
     secretsOf: secrets.store.read,
     dialIn,
   });
@@ -132,6 +133,7 @@ function composeParts(options: ComposeOptions) {
     secrets,
     tokenFormat,
     providers,
+    providerTypes: [...definitions.keys()],
     dialIn,
     identity: composeIdentity({ ...options, db }),
     credentials: createCredentials({ db, pepper, tokenFormat, clock, logger }),

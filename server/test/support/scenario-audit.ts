@@ -76,8 +76,10 @@ function successProblems(operation: Operation, watched: Watched): string[] {
   const wanted = expectedStatus(operation.id);
   if (answer.status !== wanted) return [`answered ${answer.status} instead of ${wanted}: ${answer.text}`];
   if (operation.audit !== null) {
-    const idle = changed.length === 0 ? ['changed nothing'] : [];
-    return [...eventProblems(watched, { type: operation.audit, outcome: 'succeeded' }), ...idle];
+    const told = eventProblems(watched, { type: operation.audit, outcome: 'succeeded' });
+    // A read that is told of changes nothing but the log.
+    if (operation.method === 'GET') return [...told, ...changed.map((table) => `changed ${table}`)];
+    return [...told, ...(changed.length === 0 ? ['changed nothing'] : [])];
   }
   return [
     ...(events.length === 0 ? [] : [`wrote ${events.map((event) => event.event_type).join(', ')}`]),

@@ -9,7 +9,6 @@ type BuildingOperation =
   | 'execute_entity_action'
   | 'preview_entity_action'
   | 'list_devices'
-  | 'list_integrations'
   | 'list_audit_events';
 
 /** A door nobody used before, so that no interval between opens is in the way. */
@@ -38,6 +37,5 @@ export const buildingScenarios: Readonly<Record<BuildingOperation, Recipe>> = {
       refs: { integration: building.integrationId },
     }),
   },
-  list_integrations: { prepare: async () => ({}) },
   list_audit_events: { prepare: async ({ tenant }) => ({ params: { org_id: tenant.orgId } }) },
 };

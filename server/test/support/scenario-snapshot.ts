@@ -24,7 +24,7 @@ async function tablesOf(db: TestDatabase): Promise<Table[]> {
     select n.nspname || '.' || c.relname as name, exists (
       select from pg_attribute a where a.attrelid = c.oid and a.attname = 'org_id' and not a.attisdropped) as has_org
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname in ('public', 'identity') and c.relkind in ('r', 'p') and not c.relispartition
+    where n.nspname in ('public', 'identity', 'secrets') and c.relkind in ('r', 'p') and not c.relispartition
     order by 1`);
   return tables.filter(({ name }) => !ignored.has(name));
 }

@@ -3,6 +3,7 @@ import { type OperationId, operationById } from '@lintel/contract/operations';
 import type { PlainRole } from '@lintel/contract/roles';
 import { accessScenarios } from './scenario-access.ts';
 import { buildingScenarios } from './scenario-building.ts';
+import { integrationScenarios } from './scenario-integrations.ts';
 import { orgScenarios } from './scenario-orgs.ts';
 import { resourceScenarios } from './scenario-resources.ts';
 import { sessionScenarios } from './scenario-session.ts';
@@ -50,6 +51,7 @@ export const scenarios: Readonly<Record<OperationId, Recipe>> = {
   ...sessionScenarios,
   ...accessScenarios,
   ...buildingScenarios,
+  ...integrationScenarios,
   ...resourceScenarios,
   ...orgScenarios,
   ...userScenarios,

@@ -3,7 +3,24 @@ import { toRfc3339 } from '../../kernel/clock.ts';
 import type { HandlersOf } from '../../kernel/handler.ts';
 import type { IntegrationsService, ListedIntegration } from './integrations.service.ts';
 
-export function integrationRoutes(integrations: IntegrationsService): HandlersOf<'list_integrations'> {
+type ReadIds =
+  | 'list_integrations'
+  | 'get_integration'
+  | 'list_integration_provider_types'
+  | 'get_integration_provider_definition'
+  | 'get_integration_secrets';
+type ChangeIds =
+  | 'create_integration'
+  | 'update_integration'
+  | 'delete_integration'
+  | 'restore_integration'
+  | 'hard_delete_integration';
+
+export function integrationRoutes(integrations: IntegrationsService): HandlersOf<ReadIds | ChangeIds> {
+  return { ...readRoutes(integrations), ...changeRoutes(integrations) };
+}
+
+function readRoutes(integrations: IntegrationsService): HandlersOf<ReadIds> {
   return {
     list_integrations: async ({ call, org, query }) => {
       const filters = {
@@ -16,6 +33,32 @@ export function integrationRoutes(integrations: IntegrationsService): HandlersOf
       const { items, total } = await integrations.list(call, org, filters, page);
       return { items: items.map(toRecord), total };
     },
+    get_integration: async ({ call, org, params, query }) =>
+      toRecord(await integrations.get(call, org, params.id, query.include_deleted ?? false)),
+    list_integration_provider_types: async () =>
+      integrations
+        .providerTypes()
+        .map(({ providerType, name }) => ({ provider_type: providerType, provider_type_name: { ...name } })),
+    get_integration_provider_definition: async ({ params }) => integrations.definition(params.provider_type),
+    // The one answer that shows secrets.
+    get_integration_secrets: async ({ call, org, params }) => {
+      const secrets = await integrations.readSecrets(call, org, params.id);
+      return Object.fromEntries(Object.entries(secrets).map(([field, secret]) => [field, secret.reveal()]));
+    },
+  };
+}
+
+function changeRoutes(integrations: IntegrationsService): HandlersOf<ChangeIds> {
+  return {
+    create_integration: async ({ call, org, body }) => toRecord(await integrations.create(call, org, body)),
+    update_integration: async ({ call, org, params, body }) =>
+      toRecord(await integrations.update(call, org, params.id, body)),
+    delete_integration: async ({ call, org, params, query }) =>
+      toRecord(await integrations.remove(call, org, params.id, query.recursive ?? false)),
+    restore_integration: async ({ call, org, params }) =>
+      toRecord(await integrations.restore(call, org, params.id)),
+    hard_delete_integration: async ({ call, org, params, query }) =>
+      toRecord(await integrations.purge(call, org, params.id, query.recursive ?? false)),
   };
 }
 

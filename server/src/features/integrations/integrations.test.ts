@@ -35,6 +35,8 @@ describe('integrations', () => {
   const ids = async (query: string, as = token) => (await list(query, as)).items.map(({ id }) => id);
 
   it('lists what is live in the order of creation, with the provider’s name and health', async () => {
+    // A connection is made within a second.
+    await expect.poll(async () => (await list()).items[0]?.health, { timeout: 10_000 }).toBe('ok');
     const { items, total } = await list();
     expect([items.map(({ id }) => id), total]).toEqual([[demo.integrationId, knxId], 2]);
     expect(items[0]).toMatchObject({
@@ -74,5 +76,36 @@ describe('integrations', () => {
   it('another organization’s integrations are not there', async () => {
     const foreign = await app.world.building(await app.world.org());
     expect(await ids('include_deleted=true')).not.toContain(foreign.integrationId);
+  });
+
+  it('tells anybody with a credential which providers there are, and what they need', async () => {
+    const unrelated = (await app.world.key(orgId, userId, { scopedRoles: [] })).token;
+    const types = await app.request('GET', '/integrations/provider-types', { token: unrelated });
+    expect(types.status, types.text).toBe(200);
+    expect(types.body).toEqual(
+      expect.arrayContaining([{ provider_type: 'virtual_demo', provider_type_name: { en: 'Virtual demo' } }]),
+    );
+    for (const { provider_type: type } of types.body as unknown as { provider_type: string }[]) {
+      const path = `/integrations/provider-types/${type}/definition`;
+      const answer = await app.request('GET', path, { token: unrelated });
+      expect([type, answer.status, answer.body.provider_type]).toEqual([type, 200, type]);
+      expect(answer.body.config_schema).toMatchObject({ type: 'object', additionalProperties: false });
+      expect(answer.text).not.toContain('~');
+    }
+    const demo = await app.request('GET', '/integrations/provider-types/virtual_demo/definition', {
+      token: unrelated,
+    });
+    expect(demo.body).toMatchObject({
+      config_schema: { properties: { latency_ms: { type: 'integer', maximum: 60_000 } } },
+      secrets_schema: { properties: {} },
+      actions: expect.arrayContaining(['open', 'close']),
+    });
+    const unknown = await app.request('GET', '/integrations/provider-types/steam/definition', { token });
+    expect(unknown.status).toBe(404);
+    for (const path of [
+      '/integrations/provider-types',
+      '/integrations/provider-types/virtual_demo/definition',
+    ])
+      expect((await app.request('GET', path)).status).toBe(401);
   });
 });
