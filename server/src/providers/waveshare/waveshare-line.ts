@@ -19,7 +19,9 @@ export interface Limits {
 /** One request at a time: behind the board's network module is a serial line that cannot tell two apart. */
 export interface Line {
   exchange(request: Buffer, limits: Limits): Promise<Exchange>;
-  close(): void;
+  /** Nothing to complain of on the way to the board. */
+  isUndisturbed(): boolean;
+  close(): Promise<void>;
 }
 
 export interface LineOptions {
@@ -66,7 +68,8 @@ export function createTcpLine(options: LineOptions): Line {
       );
       return exchange ?? notSent('the board was busy until the deadline');
     },
-    close() {
+    isUndisturbed: () => true,
+    async close() {
       state.closed = true;
       drop(state, 'the connection was closed');
     },

@@ -15,6 +15,8 @@ export interface Polling {
   bind(entities: readonly EntityBinding[]): void;
   /** What a command has just seen, or null when it saw nothing: then the next reading is news. */
   note(entityId: string, status: ObservedStatus | null): void;
+  /** The way to the board is open again: no reason to wait for the end of the back-off. */
+  wake(): void;
   health(): Health;
   stop(): void;
 }
@@ -28,6 +30,8 @@ interface PollState {
   stopped: boolean;
 }
 
+/** Short, because over MQTT an unanswered question blocks the next until it has expired. */
+const SEND_WITHIN_MS = 2_000;
 const BACKOFF_CAP_MS = 20_000;
 /** One lost reply is no loss of sight. */
 const FAILURES_UNTIL_UNKNOWN = 2;
@@ -58,10 +62,10 @@ export function createPolling(options: PollingOptions): Polling {
     note(entityId, status) {
       if (status === null) state.known.delete(entityId);
       else state.known.set(entityId, status);
-      // The board answers again: no reason to wait for the end of the back-off.
       if (status !== null && state.failures > 0) schedule(options, state, 0);
     },
-    health: () => healthOf(state),
+    wake: () => schedule(options, state, 0),
+    health: () => (options.line.isUndisturbed() ? healthOf(state) : reducedAtBest(healthOf(state))),
     stop() {
       state.stopped = true;
       clearTimeout(state.timer);
@@ -73,6 +77,8 @@ function healthOf({ failures, contacted }: PollState): Health {
   if (failures >= FAILURES_UNTIL_UNKNOWN) return 'error';
   return contacted && failures === 0 ? 'ok' : 'reduced';
 }
+
+const reducedAtBest = (health: Health): Health => (health === 'ok' ? 'reduced' : health);
 
 function schedule(options: PollingOptions, state: PollState, inMs: number): void {
   clearTimeout(state.timer);
@@ -106,7 +112,7 @@ async function readBoard(
   entities: readonly EntityBinding[],
 ): Promise<readonly boolean[] | null> {
   const count = Math.max(0, ...entities.map(channelOf)) + 1;
-  const sendBeforeMs = context.clock.monotonicMs() + 5_000;
+  const sendBeforeMs = context.clock.monotonicMs() + SEND_WITHIN_MS;
   const exchange = await line.exchange(readCoils(count), { urgent: false, sendBeforeMs, replyWithinMs });
   return exchange.kind === 'reply' && exchange.reply.kind === 'coils' ? exchange.reply.coils : null;
 }

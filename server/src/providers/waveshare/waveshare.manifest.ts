@@ -1,8 +1,11 @@
 import { type Static, Type } from 'typebox';
 import type { ProviderManifest } from '../provider.ts';
+import { brokerConfig, brokerSecrets } from '../transport/mqtt-broker.ts';
 
-const TRANSPORTS = ['modbus_tcp', 'rtu_tcp'] as const;
+const TRANSPORTS = ['modbus_tcp', 'rtu_tcp', 'rtu_mqtt'] as const;
 export type WaveshareTransport = (typeof TRANSPORTS)[number];
+
+const topic = { minLength: 1, maxLength: 65_535, pattern: '^[^#+\\u0000]+$' };
 
 export const WaveshareConfig = Type.Object(
   {
@@ -12,16 +15,30 @@ export const WaveshareConfig = Type.Object(
         enum: [...TRANSPORTS],
         default: 'modbus_tcp',
         description:
-          'What the board\'s "Transfer Protocol" is set to: `modbus_tcp` for "Modbus TCP protocol", `rtu_tcp` for "None" (RTU frames on raw TCP)',
+          'What the board\'s "Transfer Protocol" is set to: `modbus_tcp` for "Modbus TCP protocol", `rtu_tcp` for "None" (RTU frames on raw TCP), `rtu_mqtt` for its MQTT client in transparent mode',
       }),
     ),
-    host: Type.String({ minLength: 1, maxLength: 253, description: 'Address or name of the board' }),
+    host: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 253,
+        description: 'Address or name of the board; needed over TCP',
+      }),
+    ),
     port: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: 65_535,
         description: 'TCP port; 502 for `modbus_tcp` and 4196 for `rtu_tcp` when left out',
       }),
+    ),
+    ...brokerConfig,
+    broker_host: Type.Optional(brokerConfig.broker_host),
+    command_topic: Type.Optional(
+      Type.String({ ...topic, description: 'Topic the board is subscribed to; needed over MQTT' }),
+    ),
+    reply_topic: Type.Optional(
+      Type.String({ ...topic, description: 'Topic the board publishes on; needed over MQTT' }),
     ),
     unit_id: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 247, default: 1, description: 'Modbus address of the board' }),
@@ -35,7 +52,20 @@ export const WaveshareConfig = Type.Object(
       }),
     ),
   },
-  { additionalProperties: false },
+  {
+    additionalProperties: false,
+    anyOf: [
+      { properties: { transport: { enum: ['modbus_tcp', 'rtu_tcp'] } }, required: ['host'] },
+      {
+        properties: { transport: { const: 'rtu_mqtt' } },
+        required: ['transport', 'broker_host', 'command_topic', 'reply_topic'],
+      },
+    ],
+    description:
+      'A relay board. A command succeeds when the board repeats it byte for byte; its relay is then read. A pulse is ' +
+      'counted by the board itself, up to 3276.7 seconds. The board must be a multi-host gateway of the type ' +
+      '"non-storage", with its relays in normal mode.',
+  },
 );
 export type WaveshareConfig = Static<typeof WaveshareConfig>;
 
@@ -57,7 +87,7 @@ export const waveshareManifest: ProviderManifest = {
   type: 'waveshare',
   label: { en: 'Waveshare relay board' },
   config: WaveshareConfig,
-  secrets: nothing,
+  secrets: Type.Object(brokerSecrets, { additionalProperties: false }),
   deviceMetadata: nothing,
   entityMetadata: WaveshareEntityMetadata,
   actions: ['open', 'close', 'toggle'],

@@ -7,6 +7,7 @@ import type {
   ProviderContext,
   ProviderDefinition,
 } from '../provider.ts';
+import { brokerSettingsOf } from '../transport/mqtt-broker.ts';
 import { type WaveshareConfig, waveshareManifest } from './waveshare.manifest.ts';
 import {
   flashOn,
@@ -18,6 +19,7 @@ import {
   writeCoil,
 } from './waveshare.wire.ts';
 import { createTcpLine, type Exchange, type Limits, type Line } from './waveshare-line.ts';
+import { createMqttLine } from './waveshare-mqtt-line.ts';
 import { channelOf, createPolling, type Polling, statusOf } from './waveshare-polling.ts';
 
 export interface WaveshareTiming {
@@ -44,15 +46,7 @@ interface Board {
 }
 
 export function connectWaveshare(link: Link, context: ProviderContext, times: WaveshareTiming): Connection {
-  const { transport = 'modbus_tcp', host, port, unit_id: unit = 1 } = link.config as WaveshareConfig;
-  const line = createTcpLine({
-    host,
-    port: port ?? defaultPorts[transport],
-    unit,
-    framing: transport === 'rtu_tcp' ? rtuFraming : mbapFraming,
-    connectWithinMs: times.connectWithinMs,
-    clock: context.clock,
-  });
+  const line = lineOf(link, context, times, () => polling.wake());
   const { pollEveryMs: everyMs, replyWithinMs } = times;
   const polling = createPolling({ line, context, everyMs, replyWithinMs });
   const board: Board = { line, polling, context, timing: times };
@@ -66,9 +60,34 @@ export function connectWaveshare(link: Link, context: ProviderContext, times: Wa
     bind: polling.bind,
     async close() {
       polling.stop();
-      line.close();
+      await line.close();
     },
   };
+}
+
+function lineOf(link: Link, context: ProviderContext, times: WaveshareTiming, onReady: () => void): Line {
+  const config = link.config as WaveshareConfig;
+  const { transport = 'modbus_tcp', unit_id: unit = 1 } = config;
+  const { clock } = context;
+  if (transport !== 'rtu_mqtt') {
+    return createTcpLine({
+      host: config.host ?? '',
+      port: config.port ?? defaultPorts[transport],
+      unit,
+      framing: transport === 'rtu_tcp' ? rtuFraming : mbapFraming,
+      connectWithinMs: times.connectWithinMs,
+      clock,
+    });
+  }
+  return createMqttLine({
+    broker: brokerSettingsOf(link),
+    commandTopic: config.command_topic ?? '',
+    replyTopic: config.reply_topic ?? '',
+    unit,
+    clock,
+    logger: context.logger.child({ integration_id: link.integrationId }),
+    onReady,
+  });
 }
 
 async function open(board: Board, command: Command): Promise<Delivery> {

@@ -1,3 +1,4 @@
+import { Value } from 'typebox/value';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startPymodbus } from '../../../test/support/peers/pymodbus.ts';
 import { type BoardFault, startBoardPeer } from '../../../test/support/peers/waveshare-board-peer.ts';
@@ -233,5 +234,25 @@ describe('the manifest', () => {
     const { defaultPulseSeconds } = waveshare.manifest;
     expect(defaultPulseSeconds({}, 'door')).toBe(5);
     expect(defaultPulseSeconds({}, 'switch')).toBeNull();
+  });
+
+  it.each([
+    [true, { host: 'board' }],
+    [true, { transport: 'rtu_tcp', host: 'board' }],
+    [false, { transport: 'rtu_tcp' }],
+    [true, { transport: 'rtu_mqtt', broker_host: 'broker', command_topic: 'in', reply_topic: 'out' }],
+    [false, { transport: 'rtu_mqtt', broker_host: 'broker', command_topic: 'in' }],
+    [false, { transport: 'rtu_mqtt', host: 'board' }],
+    [false, {}],
+  ])('takes what the transport needs: %s for %j', (expected, config) => {
+    expect(Value.Check(waveshare.manifest.config, config)).toBe(expected);
+  });
+
+  it.each(['0', '9', '10', '29'])('takes relay %s', (channel_index) => {
+    expect(Value.Check(waveshare.manifest.entityMetadata, { channel_index })).toBe(true);
+  });
+
+  it.each(['30', '-1', '01', '1.5', '', ' 1', 'x'])('takes no relay %j', (channel_index) => {
+    expect(Value.Check(waveshare.manifest.entityMetadata, { channel_index })).toBe(false);
   });
 });

@@ -53,6 +53,12 @@ export function readReply(request: Buffer, reply: Buffer): Reply | null {
   return { kind: 'coils', coils };
 }
 
+/** What an answer to this request looks like: requests with the same key cannot be told apart by their answers. */
+export function answerKey(request: Buffer): string {
+  if (request.readUInt8(0) !== READ_COILS) return request.toString('hex');
+  return `${Math.ceil(request.readUInt16BE(3) / 8)} bytes of coils`;
+}
+
 const bitAt = (reply: Buffer, index: number): boolean =>
   ((reply.readUInt8(2 + (index >> 3)) >> (index & 7)) & 1) === 1;
 

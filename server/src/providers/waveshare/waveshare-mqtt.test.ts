@@ -1,0 +1,131 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type Mosquitto, startMosquitto } from '../../../test/support/peers/mosquitto.ts';
+import { startBoardPeer } from '../../../test/support/peers/waveshare-board-peer.ts';
+import { attachMqttModule } from '../../../test/support/peers/waveshare-mqtt-module.ts';
+import {
+  bindingWith,
+  commandFor,
+  createProviderBench,
+  eventually,
+  linkWith,
+} from '../../../test/support/provider-bench.ts';
+import { connectWaveshare, type WaveshareTiming } from './waveshare.provider.ts';
+import { rtuFraming, writeCoil } from './waveshare.wire.ts';
+
+const timing: WaveshareTiming = { connectWithinMs: 2_000, replyWithinMs: 300, pollEveryMs: 50 };
+const door = bindingWith({ entityId: 'door', metadata: { channel_index: '3' } });
+
+let broker: Mosquitto;
+beforeAll(async () => {
+  broker = await startMosquitto();
+});
+afterAll(() => broker.close());
+
+const openThings: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of openThings.splice(0).reverse()) await close();
+});
+
+async function boardOnMqtt(own = broker) {
+  const board = await startBoardPeer('rtu');
+  openThings.push(() => board.stop());
+  const topics = { command: `board/${board.port}/in`, reply: `board/${board.port}/out` };
+  const attach = async () => attachMqttModule(await own.client(), board, topics);
+  const module = await attach();
+  const bench = createProviderBench();
+  const config = {
+    transport: 'rtu_mqtt',
+    broker_host: '127.0.0.1',
+    broker_port: own.port,
+    command_topic: topics.command,
+    reply_topic: topics.reply,
+  };
+  const connection = connectWaveshare(linkWith(config), bench.context, timing);
+  openThings.push(() => connection.close());
+  connection.bind([door]);
+  await eventually(() => connection.health() === 'ok');
+  return { ...bench, board, topics, module, attach, connection };
+}
+
+describe('a relay board over MQTT', () => {
+  it('opens, pulses, toggles and closes', async () => {
+    const { board, connection } = await boardOnMqtt();
+    const { open, toggle, close } = connection.actions;
+    expect(await open?.(commandFor(door, 60))).toEqual({ kind: 'delivered', observed: 'open' });
+    expect(await toggle?.(commandFor(door))).toEqual({ kind: 'delivered', observed: 'closed' });
+    expect(await open?.(commandFor(door))).toEqual({ kind: 'delivered', observed: 'open' });
+    expect(await close?.(commandFor(door))).toEqual({ kind: 'delivered', observed: 'closed' });
+    expect(board.writes).toEqual(['0502030258', '0500035500', '050003ff00', '0500030000']);
+    expect(board.overlaps()).toBe(0);
+  });
+
+  it('reports what changes at the board', async () => {
+    const { board, reported } = await boardOnMqtt();
+    const seen = reported('door', 'open');
+    board.set(3, true);
+    await seen;
+  });
+
+  it('is not asked twice when the reply is lost, nor the same again while it could still arrive', async () => {
+    const { board, connection } = await boardOnMqtt();
+    board.fault({ kind: 'drop_reply' });
+    expect((await connection.actions.open?.(commandFor(door)))?.kind).toBe('unknown');
+    board.fault({ kind: 'none' });
+    expect((await connection.actions.open?.(commandFor(door)))?.kind).toBe('not_sent');
+    expect(board.writes).toEqual(['050003ff00']);
+    expect(await connection.actions.close?.(commandFor(door))).toEqual({
+      kind: 'delivered',
+      observed: 'closed',
+    });
+  });
+
+  it('refuses with an exception', async () => {
+    const { board, connection } = await boardOnMqtt();
+    board.fault({ kind: 'exception', code: 2 });
+    expect((await connection.actions.open?.(commandFor(door)))?.kind).toBe('refused');
+  });
+
+  it('that nobody connects is surely not reached, and nothing waits for its return', async () => {
+    const { board, connection, module, attach } = await boardOnMqtt();
+    await module.detach();
+    expect((await connection.actions.open?.(commandFor(door)))?.kind).toBe('not_sent');
+    await attach();
+    await eventually(() => connection.health() === 'ok');
+    expect(board.writes).toEqual([]);
+    expect((await connection.actions.close?.(commandFor(door)))?.kind).toBe('delivered');
+  });
+
+  it('is not taken to have answered by what answers something else', async () => {
+    const { board, connection, topics } = await boardOnMqtt();
+    board.fault({ kind: 'drop_reply' });
+    const opening = connection.actions.open?.(commandFor(door));
+    await eventually(() => board.writes.length === 1);
+    const stranger = await broker.client();
+    const echo = rtuFraming.encode(1, 0, writeCoil(3, 'on'));
+    const others = [
+      rtuFraming.encode(1, 0, writeCoil(3, 'off')),
+      rtuFraming.encode(2, 0, writeCoil(3, 'on')),
+      Buffer.concat([echo, Buffer.alloc(1)]),
+      echo.subarray(0, -1),
+    ];
+    for (const other of others) await stranger.publishAsync(topics.reply, other);
+    expect((await opening)?.kind).toBe('unknown');
+  });
+
+  it('works again after the broker was killed', async () => {
+    const own = await startMosquitto();
+    openThings.push(() => own.close());
+    const { board, connection, attach } = await boardOnMqtt(own);
+    await own.kill();
+    await eventually(() => connection.health() === 'error');
+    expect((await connection.actions.open?.(commandFor(door)))?.kind).toBe('not_sent');
+    await own.start();
+    await attach();
+    await eventually(() => connection.health() === 'ok');
+    expect(board.writes).toEqual([]);
+    expect(await connection.actions.open?.(commandFor(door))).toEqual({
+      kind: 'delivered',
+      observed: 'open',
+    });
+  });
+});
