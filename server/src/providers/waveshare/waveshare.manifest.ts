@@ -54,10 +54,16 @@ export const WaveshareConfig = Type.Object(
   },
   {
     additionalProperties: false,
+    // Named again in each branch, because strict validators want a required member to be known where it is required.
     anyOf: [
-      { properties: { transport: { enum: ['modbus_tcp', 'rtu_tcp'] } }, required: ['host'] },
+      { properties: { transport: { enum: ['modbus_tcp', 'rtu_tcp'] }, host: {} }, required: ['host'] },
       {
-        properties: { transport: { const: 'rtu_mqtt' } },
+        properties: {
+          transport: { const: 'rtu_mqtt' },
+          broker_host: {},
+          command_topic: {},
+          reply_topic: {},
+        },
         required: ['transport', 'broker_host', 'command_topic', 'reply_topic'],
       },
     ],
