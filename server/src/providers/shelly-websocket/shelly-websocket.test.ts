@@ -177,7 +177,7 @@ describe('a command', () => {
   it('is unknown when the connection ends before the answer', async () => {
     const device = await ready();
     device.manner = { kind: 'die' };
-    expect((await open())?.kind).toBe('unknown');
+    expect((await open(door, null, 600_000))?.kind).toBe('unknown');
     await eventually(() => device.connections === 2 && connection.health() === 'ok');
     expect(commands(device)).toHaveLength(1);
   });
@@ -227,18 +227,23 @@ describe('a state', () => {
   });
 
   it('of another device than the one on the socket is ignored', async () => {
-    connection.bind([door, on('switch:1', 'shellyplus1-other')]);
-    const device = await plugIn();
-    await eventually(() => connection.health() === 'reduced');
-    const lie = {
-      src: 'shellyplus1-other',
-      method: 'NotifyStatus',
-      params: { 'switch:1': { output: true } },
-    };
-    device.emit(JSON.stringify(lie));
-    device.press(0);
+    const device = await ready();
+    const says = (src: string, output: boolean) =>
+      device.emit(JSON.stringify({ src, method: 'NotifyStatus', params: { 'switch:0': { output } } }));
+    await eventually(() => bench.reports.length === 1);
+    says('shellyplus1-other', true);
+    says(id, false);
+    await eventually(() => bench.reports.length > 1);
+    expect(bench.reports).toEqual(['switch:0 closed', 'switch:0 closed']);
+  });
+
+  it('is forgotten when a full status lacks it', async () => {
+    const device = await ready();
+    const params = { 'switch:0': { output: true } };
+    device.emit(JSON.stringify({ src: id, method: 'NotifyFullStatus', params }));
     await eventually(() => bench.reports.at(-1) === 'switch:0 open');
-    expect(bench.reports).not.toContain('switch:1 open');
+    connection.bind([on('switch:1')]);
+    expect(bench.reports.at(-1)).toBe('switch:0 open');
   });
 
   it('is not told by reports about something else', async () => {
