@@ -13,7 +13,7 @@ import { providerDefinitions } from './registry.ts';
 
 /** What holds for every provider of the registry. A new one is covered by being registered. */
 const providers = [...providerDefinitions];
-const ajv = formatsPlugin.default(new Ajv2020({ strict: false, useDefaults: true }));
+const ajv = formatsPlugin.default(new Ajv2020({ strict: true, strictTypes: false }));
 const dataDir = mkdtempSync(join(tmpdir(), 'lintel-providers-'));
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 

@@ -30,8 +30,8 @@ export const TasmotaConfig = Type.Object(
   {
     additionalProperties: false,
     anyOf: [
-      { properties: { transport: { const: 'http' } }, required: ['transport', 'base_url'] },
-      { properties: { transport: { const: 'mqtt' } }, required: ['broker_host'] },
+      { properties: { transport: { const: 'http' }, base_url: true }, required: ['transport', 'base_url'] },
+      { properties: { transport: { const: 'mqtt' }, broker_host: true }, required: ['broker_host'] },
     ],
     description:
       'Switches with the Tasmota firmware, through a broker or one device by its HTTP API. A command succeeds when ' +
