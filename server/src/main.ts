@@ -66,6 +66,8 @@ async function serve(config: Config, args: Arguments, databaseUrl: string): Prom
   await requireFreePort(config.port, config.host);
   await migrate(databaseUrl);
   if (stop.isRequested()) return;
+  // Before the first run, which shows its secrets once: a wrong key must be noticed first.
+  const keyring = await prepareKeyring(config, databaseUrl);
   const installation = await withDatabase(databaseUrl, (db) =>
     prepareInstallation({
       config,
@@ -75,7 +77,6 @@ async function serve(config: Config, args: Arguments, databaseUrl: string): Prom
     }),
   );
   const { pepper, rootOrgId } = installation;
-  const keyring = await prepareKeyring(config, databaseUrl);
   const logger = createLogger({ level: config.logLevel });
   const app = compose({ config, databaseUrl, pepper, keyring, rootOrgId, clock: systemClock, logger });
   try {

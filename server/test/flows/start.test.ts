@@ -5,6 +5,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { generateToken } from '../../src/kernel/secret.ts';
 import { freePort, type Program, runProgram, type StartLine } from '../support/service-process.ts';
 import { makeTestDir } from '../support/test-cluster.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
@@ -167,14 +168,17 @@ describe('with a database of the operator', () => {
   });
   afterAll(() => database.drop());
 
-  it('serves on two nodes with one pepper, and refuses one with another', async () => {
-    const node = async (pepper: string) =>
+  const kek = generateToken();
+
+  it('serves on two nodes with one pepper and key, and refuses one with another', async () => {
+    const node = async (pepper: string, key = kek) =>
       start({
         DATABASE_URL: database.url,
         LINTEL_DATA_DIR: newDataDir(),
         PORT: await aPort(),
         PUBLIC_URL: 'http://localhost:9999',
         LINTEL_PEPPER: pepper,
+        LINTEL_KEK: key,
       });
     const first = await (await node('the same everywhere')).ready;
     const second = await (await node('the same everywhere')).ready;
@@ -183,6 +187,9 @@ describe('with a database of the operator', () => {
     const stranger = await (await node('not the same')).ended;
     expect(stranger.code).toBe(1);
     expect(stranger.stderr).toMatch(/^This node has another pepper than the database/m);
+    const keyless = await (await node('the same everywhere', generateToken())).ended;
+    expect(keyless.code).toBe(1);
+    expect(keyless.stderr).toMatch(/this node lacks a key encryption key/);
   });
 
   it('finishes the open that runs when it is told to stop', async () => {
@@ -202,7 +209,7 @@ describe('with a database of the operator', () => {
 
   it('leaves no database of its own', async () => {
     const dataDir = newDataDir();
-    const env = { DATABASE_URL: database.url, LINTEL_PEPPER: 'the same everywhere' };
+    const env = { DATABASE_URL: database.url, LINTEL_PEPPER: 'the same everywhere', LINTEL_KEK: kek };
     const service = start({ ...env, LINTEL_DATA_DIR: dataDir, PORT: await aPort() });
     await service.ready;
     expect((await service.end('SIGTERM')).code).toBe(0);
