@@ -1,4 +1,5 @@
 import type { ApiError } from './common.ts';
+import type { UploadSpec } from './operation.ts';
 import {
   type Body,
   type OperationId,
@@ -58,10 +59,12 @@ export function createClient(options: ClientOptions): ApiClient {
   return async (id, input) => {
     const operation = operationById(id);
     const url = buildUrl(options.baseUrl, operation.path, input.params ?? {}, input.query ?? {});
+    const { upload } = operation;
+    const body = upload === undefined ? jsonBody(input.body) : uploadBody(upload, input.body);
     const response = await send(url, {
       method: operation.method,
-      headers: requestHeaders(options, input.headers, input.body !== undefined),
-      ...(input.body === undefined ? {} : { body: JSON.stringify(input.body) }),
+      headers: requestHeaders(options, input.headers, typeof body === 'string'),
+      ...(body === undefined ? {} : { body }),
       ...(input.signal ? { signal: input.signal } : {}),
     });
     const text = await response.text();
@@ -69,6 +72,18 @@ export function createClient(options: ClientOptions): ApiClient {
     if (!response.ok) throw callError(response, isRecord(parsed) ? parsed : { message: text });
     return parsed as never;
   };
+}
+
+function jsonBody(body: unknown): string | undefined {
+  return body === undefined ? undefined : JSON.stringify(body);
+}
+
+function uploadBody({ mediaTypes }: UploadSpec, body: unknown): FormData {
+  if (!(body instanceof Uint8Array)) throw new TypeError('the body of an upload is its bytes');
+  const form = new FormData();
+  // Which of the types it is, the service sees from the bytes.
+  form.append('file', new Blob([new Uint8Array(body)], { type: mediaTypes[0] ?? '' }), 'file');
+  return form;
 }
 
 function callError(response: Response, body: Partial<ApiError>): ApiCallError {

@@ -54,7 +54,7 @@ export const errorTable = {
   integration_disabled: { status: 409, meaning: 'The integration is paused.' },
   invitation_gone: { status: 410, meaning: 'The invitation is expired, cancelled or used.' },
   payload_too_large: { status: 413, meaning: 'The body is larger than the limit.' },
-  unsupported_media_type: { status: 415, meaning: 'Only application/json is read here.' },
+  unsupported_media_type: { status: 415, meaning: 'The body is of a type that is not read here.' },
   not_deleted: { status: 422, meaning: 'Only a deleted record can be restored.' },
   has_children: { status: 422, meaning: 'The record still has parts; remove them first.' },
   parent_deleted: { status: 422, meaning: 'What the record belongs to is deleted; restore that first.' },

@@ -26,6 +26,8 @@ export const eventTable = {
   'identity.login_failed': 'A sign-in failed.',
   'identity.login_succeeded': 'A person signed in.',
   'identity.password_changed': 'A person set a new password.',
+  'image.deleted': 'The image of a record was deleted.',
+  'image.uploaded': 'A record was given an image.',
   'integration.created': 'An integration was created.',
   'integration.deleted': 'An integration was soft-deleted.',
   'integration.purged': 'An integration was removed for good, with its secrets.',

@@ -42,6 +42,14 @@ export interface MediaTypes {
   readonly 'application/json': { readonly schema: JsonSchema; readonly example?: unknown };
 }
 
+/** What a request may carry: JSON, or a form with a file. */
+export interface RequestMediaTypes extends Partial<MediaTypes> {
+  readonly 'multipart/form-data'?: {
+    readonly schema: JsonSchema;
+    readonly encoding: Readonly<Record<string, { readonly contentType: string }>>;
+  };
+}
+
 export interface OpenApiHeader {
   readonly description: string;
   readonly schema: JsonSchema;
@@ -63,7 +71,7 @@ export interface OpenApiOperation {
   readonly description?: string;
   readonly security: readonly SecurityRequirement[];
   readonly parameters: readonly (OpenApiParameter | Reference)[];
-  readonly requestBody?: { readonly required: boolean; readonly content: MediaTypes };
+  readonly requestBody?: { readonly required: boolean; readonly content: RequestMediaTypes };
   readonly responses: Readonly<Record<string, OpenApiResponse | Reference>>;
   readonly 'x-required-role': RoleRequirement;
   readonly 'x-agents': boolean;

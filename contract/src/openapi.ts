@@ -3,8 +3,8 @@ import { parametersOf, sharedParameters } from './openapi-parameters.ts';
 import { responseHeaders, responsesOf, sharedResponses } from './openapi-responses.ts';
 import { createSchemaRegistry, type SchemaRegistry } from './openapi-schemas.ts';
 import { securityOf, securitySchemes } from './openapi-security.ts';
-import type { OpenApiDocument, OpenApiOperation } from './openapi-types.ts';
-import type { OperationSpec } from './operation.ts';
+import type { JsonSchema, OpenApiDocument, OpenApiOperation, RequestMediaTypes } from './openapi-types.ts';
+import type { OperationSpec, UploadSpec } from './operation.ts';
 import { tagTable } from './tags.ts';
 
 export interface OpenApiOptions {
@@ -15,7 +15,7 @@ export interface OpenApiOptions {
   readonly brand: string;
 }
 
-const description = `All paths are relative to the server’s address. Bodies are JSON and closed: an unknown member is answered with 400.
+const description = `All paths are relative to the server’s address. Bodies are JSON and closed: an unknown member is answered with 400. Files are uploaded as \`multipart/form-data\` in the field \`file\`.
 
 **Credentials.** Send an API key or an agent’s credential as \`Authorization: Bearer <token>\`; browsers use their session cookie.
 
@@ -108,11 +108,26 @@ function describeOperation(
 }
 
 function requestBody(
-  { body }: OperationSpec,
+  { body, upload }: OperationSpec,
   schemas: SchemaRegistry,
 ): Pick<OpenApiOperation, 'requestBody'> {
+  if (upload !== undefined) return { requestBody: { required: true, content: uploadForm(upload) } };
   if (body === undefined) return {};
   const schema = schemas.use(body);
   const example = exampleOf(schema, schemas.resolve);
   return { requestBody: { required: true, content: { 'application/json': { schema, example } } } };
+}
+
+function uploadForm({ maxBytes, mediaTypes }: UploadSpec): RequestMediaTypes {
+  const file: JsonSchema = {
+    type: 'string',
+    format: 'binary',
+    description: `At most ${maxBytes / 1_048_576} MiB of ${mediaTypes.join(', ')}.`,
+  };
+  return {
+    'multipart/form-data': {
+      schema: { type: 'object', properties: { file }, required: ['file'], additionalProperties: false },
+      encoding: { file: { contentType: mediaTypes.join(', ') } },
+    },
+  };
 }

@@ -28,6 +28,12 @@ export interface HeaderParameter {
   readonly description: string;
 }
 
+/** The body is a form with one file, in the field `file`. */
+export interface UploadSpec {
+  readonly maxBytes: number;
+  readonly mediaTypes: readonly string[];
+}
+
 export interface OperationSpec {
   readonly id: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -52,6 +58,8 @@ export interface OperationSpec {
   readonly params?: TObject;
   readonly query?: TObject;
   readonly body?: TSchema;
+  /** In place of `body`; the handler gets the bytes of the file. */
+  readonly upload?: UploadSpec;
   readonly headers?: readonly HeaderParameter[];
   /** The first one is what a handler's result is sent with. */
   readonly responses: { readonly [status: number]: TSchema | null };
@@ -74,7 +82,9 @@ export type ParamsOf<S extends OperationSpec> = S['params'] extends TObject
 export type QueryOf<S extends OperationSpec> = S['query'] extends TObject
   ? Static<S['query']>
   : Record<never, never>;
-export type BodyOf<S extends OperationSpec> = SchemaType<S['body']>;
+export type BodyOf<S extends OperationSpec> = S extends { readonly upload: UploadSpec }
+  ? Uint8Array<ArrayBuffer>
+  : SchemaType<S['body']>;
 export type ResultOf<S extends OperationSpec> = {
   [Status in SuccessStatus<S>]: S['responses'][Status] extends TSchema
     ? Static<S['responses'][Status]>

@@ -4,6 +4,7 @@ import { apiKeyOperations } from './api-keys.ts';
 import { auditOperations } from './audit.ts';
 import { deviceOperations } from './devices.ts';
 import { entityOperations } from './entities.ts';
+import { imageOperations } from './images.ts';
 import { integrationOperations } from './integrations.ts';
 import { meOperations } from './me.ts';
 import type { BodyOf, OperationSpec, ParamsOf, QueryOf, ResultOf } from './operation.ts';
@@ -29,6 +30,7 @@ export const operations = [
   ...orgOperations,
   ...orgInvitationOperations,
   ...userOperations,
+  ...imageOperations,
   ...auditOperations,
 ] as const;
 

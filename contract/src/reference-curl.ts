@@ -10,12 +10,14 @@ export interface Route {
 /** Ready to paste once $TOKEN (or $SESSION), $ORG_ID and the ids of the path are set in the shell. */
 export function curlExample(document: OpenApiDocument, route: Route): string {
   const { method, operation } = route;
-  const body = operation.requestBody?.content['application/json'].example;
+  const content = operation.requestBody?.content;
+  const body = content?.['application/json']?.example;
   const address = `"${document.servers[0]?.url ?? ''}${shellPath(route.path)}${queryText(route)}"`;
   const lines = [
     method === 'get' ? `curl ${address}` : `curl -X ${method.toUpperCase()} ${address}`,
     ...headerLines(document, route).map((header) => `-H "${header}"`),
     ...(body === undefined ? [] : ['-H "Content-Type: application/json"', `-d ${quoted(body)}`]),
+    ...(content?.['multipart/form-data'] === undefined ? [] : ['-F "file=@photo.jpg"']),
   ];
   return lines.join(' \\\n  ');
 }

@@ -88,9 +88,12 @@ function renderParameter(parameter: OpenApiParameter): Html {
 }
 
 function renderRequest(document: OpenApiDocument, { requestBody }: OpenApiOperation): HtmlPart {
-  if (requestBody === undefined) return '';
-  return html`<h4>Request body</h4>
-<div class="schema">${renderBody(document, requestBody.content['application/json'].schema)}</div>`;
+  const { 'application/json': json, 'multipart/form-data': form } = requestBody?.content ?? {};
+  const schema = json?.schema ?? form?.schema;
+  if (schema === undefined) return '';
+  const type = form === undefined ? '' : html` <code>multipart/form-data</code>`;
+  return html`<h4>Request body${type}</h4>
+<div class="schema">${renderBody(document, schema)}</div>`;
 }
 
 function renderBody({ components }: OpenApiDocument, schema: JsonSchema): Html {

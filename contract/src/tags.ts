@@ -14,5 +14,7 @@ export const tagTable: Readonly<Record<string, string>> = {
     'The tree of organizations. `admin` counts in all descendants, other roles where they are granted.',
   'Org invitations': 'Bring people into an organization with a link and a PIN.',
   Users: 'People and their roles.',
+  Images:
+    'One picture of each device, entity, integration, user and organization, served by signed addresses.',
   Audit: 'Who did what, when, through which credential, and how it ended.',
 };

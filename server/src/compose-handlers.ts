@@ -17,6 +17,8 @@ import { createDevicesService } from './features/devices/devices.service.ts';
 import { entityRoutes } from './features/entities/entities.routes.ts';
 import { createEntitiesService } from './features/entities/entities.service.ts';
 import { createEntityEditingService } from './features/entities/entity-editing.service.ts';
+import { imageRoutes } from './features/images/images.routes.ts';
+import type { ImagesService } from './features/images/images.service.ts';
 import { integrationRoutes } from './features/integrations/integrations.routes.ts';
 import { createIntegrationsService } from './features/integrations/integrations.service.ts';
 import { meRoutes } from './features/me/me.routes.ts';
@@ -56,6 +58,7 @@ export interface Parts {
   readonly providerTypes: readonly string[];
   readonly secrets: { readonly store: SecretStore };
   readonly identity: Pick<ComposedIdentity, 'sessions' | 'accounts'>;
+  readonly images: ImagesService;
 }
 
 /** One handler for every operation of the contract. */
@@ -75,6 +78,7 @@ export function composeHandlers(parts: Parts): Handlers {
     ...assetRoutes(parts),
     ...auditLogRoutes(createAuditLogService(parts)),
     ...peopleRoutes(parts),
+    ...imageRoutes(parts.images),
     ...orgRoutes(createOrgsService({ db }), createOrgTreeService({ db, rootOrgId })),
   };
 }

@@ -6,6 +6,7 @@ import type { TokenFormat } from './auth/token.rules.ts';
 import { composeEdge } from './compose-edge.ts';
 import { composeHandlers } from './compose-handlers.ts';
 import { composeIdentity } from './compose-identity.ts';
+import { composeImages } from './compose-images.ts';
 import type { Config } from './config.ts';
 import { createDatabase, type Database } from './db/database.ts';
 import { createEngine } from './engine/engine.ts';
@@ -57,7 +58,8 @@ export function compose(options: ComposeOptions): App {
   const { config, clock, rootOrgId } = options;
   const parts = composeParts(options);
   const { db, secrets, credentials, engine, partitions, identity } = parts;
-  const handlers = composeHandlers({ ...options, ...parts });
+  const images = composeImages({ ...options, ...parts });
+  const handlers = composeHandlers({ ...options, ...parts, images: images.service });
   const http = createHttpServer({
     logger: options.logger,
     https: config.publicUrl.startsWith('https:'),
@@ -83,6 +85,7 @@ export function compose(options: ComposeOptions): App {
     addIdentityRoutes(http, { provider: identity.builtin, publicOrigin: config.publicUrl });
   }
   addDialInRoute(http, { hub: parts.dialIn, pepper: options.pepper });
+  images.addRoute(http);
   const edge = composeEdge(http, { config, db, clock });
   return {
     http,
@@ -93,11 +96,13 @@ export function compose(options: ComposeOptions): App {
       await engine.start();
       identity.start();
       credentials.start();
+      images.collector.start();
     },
     listen: () => edge.listen(),
     close: async () => {
       await edge.close();
       identity.stop();
+      await images.collector.stop();
       await engine.stop();
       await partitions.stop();
       await credentials.stop();

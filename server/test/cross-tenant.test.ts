@@ -24,7 +24,7 @@ async function neighbours(app: TestApp): Promise<{ home: Tenant; victim: Tenant 
   return { home, victim };
 }
 
-describe('cross-tenant matrix', { timeout: 120_000 }, () => {
+describe('cross-tenant matrix', { timeout: 300_000 }, () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await startTestApp();

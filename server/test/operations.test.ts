@@ -168,7 +168,9 @@ function operationProblems(operation: OperationSpec): string[] {
     ),
     ...problem(audit !== null && !Object.hasOwn(eventTable, audit), `writes the unknown event ${audit}`),
     ...problem(
-      statuses.length !== 1 || !statuses.every((status) => status >= 200 && status < 300),
+      // Beside it at most a 204, for what may be absent.
+      statuses.filter((status) => status !== 204 || statuses.length === 1).length !== 1 ||
+        !statuses.every((status) => status >= 200 && status < 300),
       'has not one success',
     ),
     ...errors

@@ -6,7 +6,7 @@ import { agentViolations, holders, roleViolations } from './support/scenario-rol
 import { everyOperation, type Operation } from './support/scenario-world.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
-describe('role matrix', { timeout: 120_000 }, () => {
+describe('role matrix', { timeout: 300_000 }, () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await startTestApp();

@@ -14,6 +14,7 @@ import { authorize } from './authorize.ts';
 import { type DenialRecorder, isDenial } from './denials.ts';
 import { toAppError } from './error-body.ts';
 import { resolveOrg } from './resolve-org.ts';
+import { leaveBodiesUnread, readUpload } from './upload-body.ts';
 import { type Check, compileBody, compileQuery } from './validation.ts';
 
 export interface BindDeps {
@@ -36,7 +37,14 @@ type AnyHandler = (input: {
 }) => Promise<unknown>;
 
 export function bindOperations(app: FastifyInstance, deps: BindDeps): void {
-  for (const operation of operations) bindOperation(app, deps, operation);
+  const specs: readonly OperationSpec[] = operations;
+  for (const operation of specs.filter(({ upload }) => upload === undefined))
+    bindOperation(app, deps, operation);
+  app.register(async (scope) => {
+    leaveBodiesUnread(scope);
+    for (const operation of specs.filter(({ upload }) => upload !== undefined))
+      bindOperation(scope, deps, operation);
+  });
 }
 
 function bindOperation(app: FastifyInstance, deps: BindDeps, operation: OperationSpec): void {
@@ -50,11 +58,13 @@ function bindOperation(app: FastifyInstance, deps: BindDeps, operation: Operatio
   ): Promise<FastifyReply> => {
     const mayRecall = first && operation.verifiedInCommit === true;
     const { call, org } = await admit(deps, operation, validate, request, mayRecall);
+    const { upload } = operation;
+    const body = upload === undefined ? request.body : await readUpload(request, upload);
     const result = await withDenials(deps, operation, request, call, org?.id ?? null, () =>
       handler({
         params: request.params,
         query: request.query,
-        body: request.body,
+        body,
         call,
         headers: { append: (name, value) => appendHeader(reply, name, value) },
         org,

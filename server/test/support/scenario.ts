@@ -3,6 +3,7 @@ import { type OperationId, operationById } from '@lintel/contract/operations';
 import type { PlainRole } from '@lintel/contract/roles';
 import { accessScenarios } from './scenario-access.ts';
 import { buildingScenarios } from './scenario-building.ts';
+import { imageScenarios } from './scenario-images.ts';
 import { integrationScenarios } from './scenario-integrations.ts';
 import { orgScenarios } from './scenario-orgs.ts';
 import { resourceScenarios } from './scenario-resources.ts';
@@ -10,6 +11,7 @@ import { sessionScenarios } from './scenario-session.ts';
 import { userScenarios } from './scenario-users.ts';
 import { type Actor, hasRule, type Operation, type Tenant } from './scenario-world.ts';
 import type { Answer, TestApp } from './test-app.ts';
+import { formWith, samplePng } from './upload-form.ts';
 
 export interface Stage {
   readonly app: TestApp;
@@ -55,6 +57,7 @@ export const scenarios: Readonly<Record<OperationId, Recipe>> = {
   ...resourceScenarios,
   ...orgScenarios,
   ...userScenarios,
+  ...imageScenarios,
 };
 
 export interface PerformOptions {
@@ -71,13 +74,16 @@ export function perform(
   options: PerformOptions = {},
 ): Promise<Answer> {
   const operation = operationById(id);
+  const upload = operation.upload === undefined ? null : formWith(samplePng);
   return app.request(operation.method, pathOf(operation.path, prepared), {
     headers: {
+      ...(upload === null ? {} : upload.headers),
       ...actor.headers,
       ...(options.org === undefined ? {} : { 'x-org': options.org }),
       ...prepared.headers,
       ...options.headers,
     },
+    ...(upload === null ? {} : { payload: upload.payload }),
     ...(prepared.body === undefined ? {} : { body: prepared.body }),
   });
 }

@@ -23,6 +23,8 @@ export interface RequestOptions {
   readonly token?: string;
   readonly org?: string;
   readonly body?: unknown;
+  /** Sent as it is, in place of a JSON body. */
+  readonly payload?: Buffer;
   readonly headers?: Record<string, string>;
 }
 
@@ -124,6 +126,7 @@ async function send(
       ...options.headers,
     },
     ...(options.body === undefined ? {} : { payload: JSON.stringify(options.body) }),
+    ...(options.payload === undefined ? {} : { payload: options.payload }),
   });
   const text = response.body;
   const isJson = String(response.headers['content-type'] ?? '').includes('application/json');
