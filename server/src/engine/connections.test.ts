@@ -118,6 +118,18 @@ describe('connections', () => {
     expect(linkOf(other)).toBeDefined();
   });
 
+  it('tells of an integration that can not be connected, and connects the others', async () => {
+    await owner.query(`update integrations set config = '{"must_not": 1}' where id = $1`, [
+      one.integrationId,
+    ]);
+    expect(await look()).toBeNull();
+    expect(connections.health(one.integrationId)).toBe('error');
+    expect(linkOf(other)?.isOpen).toBe(true);
+    await owner.query(`update integrations set config = '{}' where id = $1`, [one.integrationId]);
+    await look();
+    expect(connections.health(one.integrationId)).toBe('ok');
+  });
+
   it('hangs up everything when it ends', async () => {
     await connections.close();
     expect(openLinks()).toEqual([]);
@@ -140,7 +152,7 @@ function recordingProvider(dialled: Dialled[]): ProviderDefinition {
     manifest: {
       type: 'virtual_demo',
       label: { en: 'Recording' },
-      config: anything,
+      config: Type.Object({ must_not: Type.Optional(Type.Null()) }),
       secrets: anything,
       deviceMetadata: anything,
       entityMetadata: anything,

@@ -4,6 +4,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Secret } from '../kernel/secret.ts';
 import type { Connection, EntityBinding, Health, ProviderDefinition } from '../providers/provider.ts';
+import { requireFittingConfig } from '../providers/record-rules.ts';
 import type { DialIn } from '../providers/transport/dial-in.ts';
 import { type LinkRow, listBindings, listEpochs, listLinks } from './link.store.ts';
 import type { StateReports } from './state-reports.ts';
@@ -43,6 +44,8 @@ interface Live {
 
 interface State {
   readonly live: Map<string, Live>;
+  /** Those that should have a connection and can not. */
+  readonly broken: Set<string>;
   readonly epochs: Map<string, number>;
   /** One reconciliation of an organization at a time. */
   readonly perOrg: ReturnType<typeof createKeyedMutex>;
@@ -55,7 +58,7 @@ const lookEveryMs = 1_000;
  * and only what changed in it is touched: a connection survives the edits of others.
  */
 export function createConnections(deps: ConnectionsDeps): Connections {
-  const state: State = { live: new Map(), epochs: new Map(), perOrg: createKeyedMutex() };
+  const state: State = { live: new Map(), broken: new Set(), epochs: new Map(), perOrg: createKeyedMutex() };
   let timer: NodeJS.Timeout | undefined;
   let looking: Promise<void> = Promise.resolve();
   return {
@@ -65,7 +68,9 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       await reconcile(deps, state, link.orgId);
       return state.live.get(link.integrationId)?.connection ?? null;
     },
-    health: (integrationId) => state.live.get(integrationId)?.connection.health() ?? null,
+    health: (integrationId) =>
+      state.live.get(integrationId)?.connection.health() ??
+      (state.broken.has(integrationId) ? 'error' : null),
     async start() {
       await lookForChanges(deps, state);
       timer = setInterval(() => {
@@ -111,8 +116,27 @@ function reconcile(deps: ConnectionsDeps, state: State, orgId: string): Promise<
     const gone = [...state.live].filter(([id, live]) => live.orgId === orgId && !wanted.has(id));
     for (const [integrationId] of gone) await disconnect(deps, state, integrationId);
     for (const link of links)
-      await connectOrUpdate(deps, state, link, bindings.get(link.integrationId) ?? []);
+      await connectOrReport(deps, state, link, bindings.get(link.integrationId) ?? []);
   });
+}
+
+/** One integration that can not be connected must not keep the others of its organization from it. */
+async function connectOrReport(
+  deps: ConnectionsDeps,
+  state: State,
+  link: LinkRow,
+  entities: readonly EntityBinding[],
+): Promise<void> {
+  try {
+    await connectOrUpdate(deps, state, link, entities);
+  } catch (error) {
+    await disconnect(deps, state, link.integrationId);
+    state.broken.add(link.integrationId);
+    deps.logger.warn(
+      { err: error, integration_id: link.integrationId },
+      'an integration can not be connected',
+    );
+  }
 }
 
 async function connectOrUpdate(
@@ -123,6 +147,8 @@ async function connectOrUpdate(
 ): Promise<void> {
   const definition = deps.definitions.get(link.providerType);
   if (definition === undefined) return;
+  // A configuration that was cleared has lost members the provider counts on.
+  requireFittingConfig(definition.manifest.config, link.config);
   const secrets = await deps.secretsOf(link.orgId, link.integrationId);
   const known = state.live.get(link.integrationId);
   const isSame = known?.configText === textOf(link) && known.secretsVersion === secrets.version;
@@ -161,12 +187,14 @@ function connect(
     bindingsText: '',
   };
   state.live.set(integrationId, live);
+  state.broken.delete(integrationId);
   return live;
 }
 
 async function disconnect(deps: ConnectionsDeps, state: State, integrationId: string): Promise<void> {
   const live = state.live.get(integrationId);
   state.live.delete(integrationId);
+  state.broken.delete(integrationId);
   try {
     await live?.connection.close();
   } catch (error) {

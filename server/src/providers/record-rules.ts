@@ -35,6 +35,14 @@ export function requireFittingMetadata(
   throw invalid(`${path}${error === undefined ? '' : placeOf(error)}`, messageOf(error));
 }
 
+/** The settings of an integration, as its provider declares them. */
+export function requireFittingConfig(schema: TObject, config: Readonly<Record<string, unknown>>): void {
+  const validate = validatorOf(schema);
+  if (validate(config)) return;
+  const [error] = validate.errors ?? [];
+  throw invalid(`/config${error === undefined ? '' : placeOf(error)}`, messageOf(error));
+}
+
 export function requireFittingExternalId(rule: ExternalIdRule, externalId: string | null): void {
   if (rule === 'refused' && externalId !== null)
     throw invalid('/external_id', 'is not used by the provider of this integration');
