@@ -26,13 +26,17 @@ const ask = (url: string, more: Partial<HttpOnceRequest> = {}) =>
 
 describe('one request', () => {
   it('carries method, path, query, headers and body and returns status and body', async () => {
-    const url = await http(async (request, response) => {
+    const url = await http((request, response) => {
       let body = '';
-      for await (const chunk of request) body += chunk;
-      const { method, headers } = request;
-      response
-        .writeHead(418)
-        .end(JSON.stringify({ method, path: request.url, body, x: headers['x-a'], host: headers.host }));
+      request.on('data', (chunk) => {
+        body += chunk;
+      });
+      request.on('end', () => {
+        const { method, headers } = request;
+        response
+          .writeHead(418)
+          .end(JSON.stringify({ method, path: request.url, body, x: headers['x-a'], host: headers.host }));
+      });
     });
     const outcome = await ask(`${url}/p?q=1`, { method: 'POST', body: 'é', headers: { 'x-a': 'b' } });
     expect(outcome).toMatchObject({ kind: 'response', status: 418 });

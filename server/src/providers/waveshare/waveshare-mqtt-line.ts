@@ -124,7 +124,8 @@ function failureOf(result: PublishResult): Exchange | null {
       return { kind: 'not_sent', reason: 'the broker does not allow the command topic' };
     case 'unanswered':
       return { kind: 'lost', reason: 'the broker did not acknowledge' };
-    default:
+    case 'accepted':
+    case 'written':
       return null;
   }
 }

@@ -146,7 +146,7 @@ describe.each(['modbus_tcp', 'rtu_tcp'] as const)('a relay board over %s', (tran
     const { board, connection } = await boardWith(transport);
     connection.bind([door, light]);
     board.fault({ kind: 'delay', ms: 20 }, true);
-    const orders = Array.from({ length: 10 }, (_, index) =>
+    const orders = Array.from({ length: 10 }, async (_, index) =>
       connection.actions[index % 2 === 0 ? 'open' : 'close']?.(commandFor(index % 3 === 0 ? light : door)),
     );
     const kinds = (await Promise.all(orders)).map((delivery) => delivery?.kind);
