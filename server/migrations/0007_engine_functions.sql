@@ -6,9 +6,9 @@ create function open_intent(
   p_id text, p_entity text, p_device text, p_integration text, p_action text,
   p_principal_kind text, p_principal text, p_actor jsonb, p_source text, p_details jsonb,
   p_correlation text, p_idempotency_key text, p_fingerprint bytea, p_confirmation bytea,
-  p_deadline_ms int, p_min_interval_ms int, p_counters text[], p_stripe int, p_close_after_ms int
-) returns table (
-  verdict text, existing_id text, existing_state text, existing_result jsonb, same_request boolean
+  p_deadline_ms int, p_min_interval_ms int, p_counters text[], p_stripe int, p_close_after_ms int,
+  -- One row, not a set of them: a set would be gathered in a store of its own on every call.
+  out verdict text, out existing_id text, out existing_state text, out existing_result jsonb, out same_request boolean
 )
 language plpgsql as $$
 declare
@@ -18,11 +18,11 @@ begin
   perform set_config('lintel.org', p_org, true);
   select e.epoch into current_epoch from org_epochs e where e.org_id = p_org;
   if current_epoch is distinct from p_epoch then
-    return query select 'stale', null::text, null::text, null::jsonb, null::boolean;
+    verdict := 'stale';
     return;
   end if;
   if p_credential_expires_at <= now() then
-    return query select 'expired', null::text, null::text, null::jsonb, null::boolean;
+    verdict := 'expired';
     return;
   end if;
 
@@ -32,9 +32,11 @@ begin
     p_source, p_details, p_correlation, p_idempotency_key, p_fingerprint, now() + make_interval(secs => p_deadline_ms / 1000.0))
   on conflict (org_id, principal_id, idempotency_key) where idempotency_key is not null do nothing;
   if not found then
-    return query
-      select 'exists', i.id, i.state, i.result, i.fingerprint = p_fingerprint from intents i
-      where i.org_id = p_org and i.principal_id = p_principal and i.idempotency_key = p_idempotency_key;
+    select 'exists', i.id, i.state, i.result, i.fingerprint = p_fingerprint
+    into verdict, existing_id, existing_state, existing_result, same_request from intents i
+    where i.org_id = p_org and i.principal_id = p_principal and i.idempotency_key = p_idempotency_key;
+    -- Its key was released in this instant: nothing was sent for it, so the request may start over.
+    if not found then verdict := 'stale'; end if;
     return;
   end if;
 
@@ -69,7 +71,7 @@ begin
     select p_org, key, (now() at time zone 'UTC')::date, p_stripe, 1 from unnest(p_counters) as counted (key)
     on conflict (org_id, key, day, stripe) do update set count = u.count + 1;
   end if;
-  return query select 'opened', null::text, null::text, null::jsonb, null::boolean;
+  verdict := 'opened';
 end $$;
 
 -- T2, for many intents at once. Only an intent that is still dispatching is finished, and only then is its event
