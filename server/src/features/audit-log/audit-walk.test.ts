@@ -110,12 +110,12 @@ describe('a walk through the audit while events are written', () => {
 
     it('as an offset', async () => {
       const { orgId, before } = await begin();
-      const seen = await walk(orgId, (already) =>
-        page(`select id from audit_events where org_id = $1 ${order} limit ${pageSize} offset $2`, [
-          orgId,
-          already.length,
-        ]),
-      );
+      const seen = await walk(orgId, async (already) => {
+        const text = `select id from audit_events where org_id = $1 ${order} limit ${pageSize} offset $2`;
+        const found = await page(text, [orgId, already.length]);
+        // An offset runs after the end of what grows in front of it: by now it has shown what it is.
+        return { ...found, more: found.more && already.length < 3 * before.length };
+      });
       expect(lookedAt(seen, before).duplicates).toBeGreaterThan(0);
     });
 
