@@ -11,7 +11,7 @@ import { type CredentialRow, findCredential, findOrgScope, findUserByIdentity } 
 import { parseToken, type TokenFormat } from './token.rules.ts';
 
 export type TokenVerdict =
-  | { readonly kind: 'good'; readonly principal: KeyPrincipal | AgentPrincipal; readonly secretHash: Buffer }
+  | { readonly kind: 'good'; readonly principal: KeyPrincipal | AgentPrincipal }
   /** Known but revoked, expired or orphaned: worth an audit event. */
   | { readonly kind: 'rejected'; readonly reason: string; readonly principal: KeyPrincipal | AgentPrincipal }
   | { readonly kind: 'unknown' };
@@ -45,7 +45,7 @@ export function createCredentials({ db, pepper, tokenFormat, clock, logger }: Cr
     if (credential.rejected !== null) return { kind: 'rejected', reason: credential.rejected, principal };
     uses.note(principal);
     seen.set(secretHash.toString('base64'), principal);
-    return { kind: 'good', principal, secretHash };
+    return { kind: 'good', principal };
   }
 
   return {

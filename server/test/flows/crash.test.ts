@@ -2,6 +2,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AuditRecord } from '@lintel/contract/audit';
 import { type ApiClient, createClient } from '@lintel/contract/client';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { commandViolations, type LoggedCommand } from '../support/command-oracle.ts';
 import { freePort, type ServiceProcess, startService } from '../support/service-process.ts';
@@ -39,6 +40,8 @@ describe('kill -9 during opens', () => {
 
     expect(logged.length).toBeGreaterThan(10);
     expect(commandViolations(logged, events, answered)).toEqual([]);
+    const intents = new Set(await intentIds(dataDir));
+    expect(logged.filter((line) => !intents.has(line.intent_id))).toEqual([]);
     expect(await deviceLog(dataDir)).toEqual(logged);
   }, 90_000);
 
@@ -85,6 +88,19 @@ async function deviceLog(dataDir: string): Promise<LoggedCommand[]> {
     .split('\n')
     .filter(Boolean)
     .map((line) => JSON.parse(line) as LoggedCommand);
+}
+
+/** Straight from the embedded database of the running service; the key of the table makes each id one row. */
+async function intentIds(dataDir: string): Promise<string[]> {
+  const password = (await readFile(join(dataDir, 'postgres-password'), 'utf8')).trim();
+  const port = (await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n')[3];
+  const client = new pg.Client({
+    connectionString: `postgresql://lintel_owner:${encodeURIComponent(password)}@127.0.0.1:${port}/lintel`,
+  });
+  await client.connect();
+  const { rows } = await client.query<{ id: string }>('select id from intents');
+  await client.end();
+  return rows.map((row) => row.id);
 }
 
 /** Recovery closes what the lost process left, some seconds after its deadline. */
