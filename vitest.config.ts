@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    include: ['{contract,server,web,bench,scripts}/**/*.test.ts'],
+    include: ['{cli,contract,script,server,web,bench,scripts}/**/*.test.ts'],
     globalSetup: ['server/test/support/database-setup.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
