@@ -8,5 +8,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     pool: 'forks',
     maxWorkers: 2,
+    // The providers under test spend their time waiting, so all of them wait at once.
+    maxConcurrency: 32,
   },
 });

@@ -1,5 +1,5 @@
 // `npm test [-- files…]`: installs what is missing, runs the tests on the pinned Node and ends with one line that says
-// how many passed and failed.
+// how many passed and failed. `--soak` lets the soak tests run for minutes instead of seconds.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
@@ -19,8 +19,14 @@ const peers = [
     programs: ['/usr/lib/python3/dist-packages/pymodbus/__init__.py'],
     files: /providers/,
   },
+  {
+    packages: ['swift-proxy', 'swift-account', 'swift-container', 'swift-object', 'memcached'],
+    programs: ['swift-proxy-server'],
+    files: /media/,
+  },
 ];
-const args = process.argv.slice(2);
+const isSoak = process.argv.includes('--soak');
+const args = process.argv.slice(2).filter((arg) => arg !== '--soak');
 
 process.exitCode = await main();
 
@@ -42,10 +48,13 @@ async function main() {
 async function runTests(node) {
   const folder = mkdtempSync(join(tmpdir(), 'lintel-test-report-'));
   const report = join(folder, 'report.json');
+  const notes = join(folder, 'notes.txt');
+  const env = { LINTEL_TEST_NOTES: notes, ...(isSoak ? { LINTEL_TEST_SOAK: '1' } : {}) };
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
   try {
     const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
-    const code = await run(node, [vitest, 'run', ...reporters, ...args]);
+    const code = await run(node, [vitest, 'run', ...reporters, ...args], env);
+    if (existsSync(notes)) process.stdout.write(readFileSync(notes, 'utf8'));
     const { passed, failed, skipped } = countTests(report, code);
     process.stdout.write(
       `\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`,
@@ -71,12 +80,12 @@ function countTests(report, code) {
   };
 }
 
-function run(command, commandArgs) {
+function run(command, commandArgs, env) {
   const bin = join(root, 'node_modules', '.bin');
   const child = spawn(command, commandArgs, {
     cwd: root,
     stdio: 'inherit',
-    env: { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` },
+    env: { ...process.env, ...env, PATH: `${bin}${delimiter}${process.env.PATH}` },
   });
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   return new Promise((resolve, reject) => {

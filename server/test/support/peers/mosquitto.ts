@@ -20,6 +20,8 @@ export interface Mosquitto {
   /** As a power cut. */
   kill(): Promise<void>;
   start(): Promise<void>;
+  /** New contents for some of its `files`, which it reads again while it runs. */
+  reload(files: Readonly<Record<string, string>>): void;
   client(options?: IClientOptions): Promise<MqttClient>;
   close(): Promise<void>;
 }
@@ -31,7 +33,11 @@ export async function startMosquitto({ lines = [], files = {} }: MosquittoOption
   const base = ['user root', `listener ${port} 127.0.0.1`, 'persistence false'];
   const anonymous = lines.some((line) => line.startsWith('allow_anonymous')) ? [] : ['allow_anonymous true'];
   const config = [...base, ...anonymous, ...lines];
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, name), text, { mode: 0o600 });
+  const write = (contents: Readonly<Record<string, string>>): void => {
+    for (const [name, text] of Object.entries(contents))
+      writeFileSync(join(dir, name), text, { mode: 0o600 });
+  };
+  write(files);
   writeFileSync(join(dir, 'mosquitto.conf'), `${config.join('\n').replaceAll('{dir}', dir)}\n`);
   const clients: MqttClient[] = [];
   let broker: ChildProcess | null = null;
@@ -52,6 +58,10 @@ export async function startMosquitto({ lines = [], files = {} }: MosquittoOption
     port,
     start,
     kill,
+    reload: (contents) => {
+      write(contents);
+      broker?.kill('SIGHUP');
+    },
     client: async (options = {}) => {
       const client = await connectAsync({ host: '127.0.0.1', port, protocolVersion: 5, ...options });
       clients.push(client);

@@ -1,4 +1,5 @@
-"""A Modbus server on loopback: prints its port, then every coil that is written; `set <coil> <0|1>` on stdin moves one."""
+"""A Modbus server on loopback: prints its port, then every coil that is written; `set <coil> <0|1>` on stdin
+moves one, `refuse 0 <0|1>` makes every address an illegal one."""
 
 import asyncio
 import os
@@ -12,6 +13,11 @@ COILS = 30
 
 
 class Coils(ModbusSequentialDataBlock):
+    refusing = False
+
+    def validate(self, address, count=1):
+        return not self.refusing and super().validate(address, count)
+
     def setValues(self, address, values):
         super().setValues(address, values)
         for offset, value in enumerate(values):
@@ -32,8 +38,12 @@ async def main(dialect, port):
         line = sys.stdin.readline()
         if not line:
             os._exit(0)
-        _, coil, value = line.split()
-        coils.setValues(int(coil) + 1, [value == "1"])
+        order, coil, value = line.split()
+        if order == "refuse":
+            coils.refusing = value == "1"
+            print(f"refusing {value}", flush=True)
+        else:
+            coils.setValues(int(coil) + 1, [value == "1"])
 
     loop.add_reader(sys.stdin, read_order)
     await serving

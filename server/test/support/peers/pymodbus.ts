@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { eventually } from '../provider-bench.ts';
 import { startPeerProcess } from './peer-process.ts';
 
 /** python3-pymodbus as a board of 30 relays without the vendor's extensions (no toggle, no flash). */
@@ -7,6 +8,8 @@ export interface PymodbusPeer {
   /** Every change of a coil so far, as `coil <index> <0|1>`. */
   readonly changes: () => string[];
   set(coil: number, on: boolean): void;
+  /** From now on every address is an illegal one to it. */
+  refuse(refusing: boolean): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -19,6 +22,12 @@ export async function startPymodbus(dialect: 'mbap' | 'rtu', port = 0): Promise<
   return {
     port: Number(listening),
     changes: () => child.lines.filter((line) => line.startsWith('coil ')),
+    refuse: async (refusing) => {
+      const answers = (): number => child.lines.filter((line) => line.startsWith('refusing')).length;
+      const before = answers();
+      child.write(`refuse 0 ${refusing ? 1 : 0}\n`);
+      await eventually(() => answers() > before);
+    },
     set: (coil, on) => child.write(`set ${coil} ${on ? 1 : 0}\n`),
     stop: () => child.stop(),
   };

@@ -13,7 +13,9 @@ export interface TcpCut {
   /** Drops every connection there is. */
   drop(): void;
   readonly connections: () => number;
+  /** Drops everything and listens no more, until open. */
   close(): Promise<void>;
+  open(): Promise<void>;
 }
 
 export async function startTcpCut(targetPort: number): Promise<TcpCut> {
@@ -30,19 +32,25 @@ export async function startTcpCut(targetPort: number): Promise<TcpCut> {
     client.on('close', () => peer.destroy());
     peer.on('close', () => client.destroy());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const listen = async (port: number): Promise<void> => {
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+  };
+  await listen(0);
+  const { port } = server.address() as AddressInfo;
   const drop = (): void => {
     for (const socket of sockets) socket.destroy();
   };
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     cut: (wanted) => {
       mode = wanted;
     },
     drop,
     connections: () => sockets.size / 2,
+    open: () => listen(port),
     close: async () => {
+      if (!server.listening) return;
       server.close();
       drop();
       await once(server, 'close');
