@@ -35,7 +35,7 @@ export async function benchOpen(): Promise<void> {
   const setup = await prepare(dataDir, postgres.ownerUrl);
   try {
     print(['connections', 'what', 'per s', 'p50 ms', 'p99 ms', 'failed', 'CPU ms each (service + database)']);
-    for (const connections of [1, 16, 64]) await compare(setup, connections);
+    for (const connections of [1, 16, 32, 64]) await compare(setup, connections);
   } finally {
     await setup.service.stop();
     await setup.bare.stop();

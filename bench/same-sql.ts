@@ -59,24 +59,29 @@ async function openAndFinish(
   n: number,
 ): Promise<void> {
   const id = ulid();
-  const counters = ['door_opens', 'voice_invocations'];
-  const actor = JSON.stringify({ kind: 'api_key', userId: 'u', apiKeyId: 'k' });
+  const intent = {
+    id,
+    org_id: orgId,
+    epoch,
+    entity_id: door.entity_id,
+    device_id: door.device_id,
+    integration_id: door.integration_id,
+    action_id: 'switchable.open',
+    principal_kind: 'api_key',
+    principal_id: 'bench',
+    actor: { kind: 'api_key', userId: 'u', apiKeyId: 'k' },
+    source: 'api',
+    details: { resource_name: 'door' },
+    correlation_id: id,
+    fingerprint: '00'.repeat(32),
+    deadline_ms: 5000,
+    counters: ['door_opens', 'voice_invocations'],
+    plain: true,
+  };
   await client.query({
     name: 'open',
-    text: `select * from open_intent($1, $2, null, $3, $4, $5, $6, 'switchable.open', 'api_key', 'bench', $7, 'api',
-      '{"resource_name": "door"}', $3, null, $8, null, 5000, 0, $9, $10, null)`,
-    values: [
-      orgId,
-      epoch,
-      id,
-      door.entity_id,
-      door.device_id,
-      door.integration_id,
-      actor,
-      Buffer.alloc(32),
-      counters,
-      n % 16,
-    ],
+    text: 'select * from open_intents($1, $2)',
+    values: [JSON.stringify([intent]), n % 16],
   });
   const finished = [
     {
@@ -90,6 +95,7 @@ async function openAndFinish(
       details: { latency_ms: 1 },
       status: 'open',
       status_source: 'virtual_demo',
+      place: 0,
     },
   ];
   await client.query({

@@ -7,7 +7,7 @@ import { ulid } from '../kernel/ulid.ts';
 import { actionDetails, carryOut, type DecidedAction, deadlineMs } from './carry-out.ts';
 import { type CloseJob, claimDueCloses, deleteCloseJob } from './close-jobs.store.ts';
 import type { EngineDeps } from './engine.ts';
-import { type NewIntent, openIntent } from './intents.store.ts';
+import type { NewIntent } from './intents.store.ts';
 
 export interface CloseJobs {
   start(): void;
@@ -54,8 +54,7 @@ async function closeDoor(deps: EngineDeps, logger: Logger, job: CloseJob): Promi
     const startedMs = deps.clock.monotonicMs();
     const intent = systemIntent(action);
     // Anything but `opened` is a race with a change of the organization: the job comes due again.
-    if ((await openIntent(deps.db.direct, intent)).kind === 'opened')
-      await carryOut(deps, action, intent, startedMs);
+    if ((await deps.intents.open(intent)).kind === 'opened') await carryOut(deps, action, intent, startedMs);
   } catch (error) {
     // Its event says what happened; the job is still there.
     logger.warn({ err: error, entity_id: job.entityId }, 'a door could not be closed; it is tried again');
@@ -93,7 +92,6 @@ function systemIntent(action: DecidedAction): NewIntent {
     deadlineMs,
     minIntervalMs: 0,
     counters: [],
-    stripe: 0,
     closeAfterMs: null,
   };
 }

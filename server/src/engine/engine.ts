@@ -6,11 +6,13 @@ import type { Logger } from '../kernel/logger.ts';
 import { createCloseJobs } from './close-jobs.ts';
 import { createDispatch, type Dispatch } from './dispatch.ts';
 import { executeAction } from './execute-action.ts';
+import { createIntentOpener, type IntentOpener } from './intent-opener.ts';
 import { createOutcomeWriter, type OutcomeWriter } from './outcome-writer.ts';
 import type { ActionRequest } from './prepare-action.ts';
 import { previewAction } from './preview-action.ts';
 import type { Providers } from './providers.ts';
 import { createRecovery } from './recovery.ts';
+import { createCommandRelay } from './relay.ts';
 import { createTargets, type Targets } from './targets.ts';
 
 export interface EngineDeps {
@@ -19,6 +21,7 @@ export interface EngineDeps {
   readonly targets: Targets;
   readonly providers: Providers;
   readonly dispatch: Dispatch;
+  readonly intents: IntentOpener;
   readonly outcomes: OutcomeWriter;
 }
 
@@ -43,8 +46,11 @@ export function createEngine({ db, clock, logger, providers }: EngineOptions): E
     providers,
     targets: createTargets(db),
     dispatch: createDispatch({ clock, logger }),
+    intents: createIntentOpener(db),
     outcomes: createOutcomeWriter(db),
   };
+  const relay = createCommandRelay(deps, logger);
+  providers.relayThrough(relay);
   const recovery = createRecovery({ db, logger });
   const closeJobs = createCloseJobs(deps, logger);
   return {
@@ -58,6 +64,7 @@ export function createEngine({ db, clock, logger, providers }: EngineOptions): E
     async stop() {
       await closeJobs.stop();
       await recovery.stop();
+      await relay.settled();
       await providers.close();
     },
   };

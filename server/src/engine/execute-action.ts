@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import type { ActionResult } from '@lintel/contract/actions';
 import { originOf, recordEvent } from '../audit/audit.store.ts';
 import { AppError, invalid } from '../kernel/app-error.ts';
@@ -12,15 +11,14 @@ import {
 } from '../kernel/call.ts';
 import { refusedOnlyAfresh, StaleDecision } from '../kernel/stale-decision.ts';
 import { ulid } from '../kernel/ulid.ts';
+import { pulseOwnerOf } from '../providers/record-rules.ts';
 import { actionDetails, carryOut, deadlineMs } from './carry-out.ts';
 import { confirmationHash, issueConfirmation } from './confirmations.ts';
 import { countersOf } from './counters.rules.ts';
 import type { EngineDeps } from './engine.ts';
-import { findStoredIntent, type NewIntent, type OpenVerdict, openIntent } from './intents.store.ts';
+import { findStoredIntent, type NewIntent, type OpenVerdict } from './intents.store.ts';
 import { replay } from './outcome.rules.ts';
 import { type ActionRequest, type PreparedAction, prepareAction } from './prepare-action.ts';
-
-const counterStripes = 16;
 
 /** The one way to hardware: decide → T1 → command → T2. See ARCHITECTURE.md, "The way of an open". */
 export async function executeAction(
@@ -37,7 +35,7 @@ export async function executeAction(
   if (earlier !== null) return earlier;
   const startedMs = deps.clock.monotonicMs();
   const intent = intentOf(call, action, key);
-  const verdict = await openIntent(deps.db.direct, intent);
+  const verdict = await deps.intents.open(intent);
   const stored = settleVerdict(verdict);
   if (stored !== null) return stored;
   return carryOut(deps, action, intent, startedMs);
@@ -127,13 +125,12 @@ function intentOf(call: Call, action: PreparedAction, key: string | null): NewIn
     deadlineMs,
     minIntervalMs: action.minIntervalMs,
     counters: countersOf(verb, principal),
-    stripe: randomInt(counterStripes),
     closeAfterMs: closeAfterMs(action),
   };
 }
 
-function closeAfterMs({ verb, pulseSeconds, manifest }: PreparedAction): number | null {
-  return verb === 'open' && pulseSeconds !== null && manifest.pulseBy === 'server'
+function closeAfterMs({ verb, pulseSeconds, manifest, target }: PreparedAction): number | null {
+  return verb === 'open' && pulseSeconds !== null && pulseOwnerOf(manifest, target) === 'server'
     ? pulseSeconds * 1000
     : null;
 }

@@ -1,5 +1,5 @@
+import { randomInt } from 'node:crypto';
 import type { AuditOutcome } from '@lintel/contract/events';
-import pg from 'pg';
 import type { Queryable, Tx } from '../db/database.ts';
 import { sql } from '../db/sql.ts';
 import type { Actor } from '../kernel/call.ts';
@@ -29,7 +29,6 @@ export interface NewIntent {
   readonly deadlineMs: number;
   readonly minIntervalMs: number;
   readonly counters: readonly CounterKey[];
-  readonly stripe: number;
   /** When the service must close the door again; null when it need not. */
   readonly closeAfterMs: number | null;
 }
@@ -50,43 +49,71 @@ export type OpenVerdict =
   | { readonly kind: 'interval'; readonly waitMs: number };
 
 interface RawVerdict {
-  verdict: 'opened' | 'stale' | 'expired' | 'exists';
+  out_id: string;
+  verdict: OpenVerdict['kind'];
   existing_id: string;
   existing_state: IntentState;
   existing_result: Record<string, unknown> | null;
   same_request: boolean;
+  wait_ms: number;
 }
 
-/** T1. See migrations/0007: one transaction in one round trip. */
-export async function openIntent(db: Queryable, intent: NewIntent): Promise<OpenVerdict> {
-  try {
-    const row = await db.one<RawVerdict>(openStatement(intent));
-    if (row.verdict !== 'exists') return { kind: row.verdict };
-    const stored = {
-      id: row.existing_id,
-      state: row.existing_state,
-      result: row.existing_result,
-      sameRequest: row.same_request,
-    };
-    return { kind: 'exists', stored };
-  } catch (error) {
-    return refusalOf(error);
+/** T1 for many at once, in their order. See migrations/0018: one transaction in one round trip. */
+export async function openIntents(db: Queryable, intents: readonly NewIntent[]): Promise<OpenVerdict[]> {
+  const rows = await db.query<RawVerdict>(sql`
+    select * from open_intents(${JSON.stringify(intents.map(intentRow))}, ${randomInt(counterStripes)})`);
+  const byId = new Map(rows.map((row) => [row.out_id, verdictOf(row)]));
+  return intents.map(({ id }) => byId.get(id) ?? { kind: 'stale' });
+}
+
+/** Counters are striped, so that one busy organization does not queue on one row. */
+const counterStripes = 16;
+
+function intentRow(intent: NewIntent): Record<string, unknown> {
+  const { confirmationHash, minIntervalMs, closeAfterMs } = intent;
+  return {
+    id: intent.id,
+    org_id: intent.orgId,
+    epoch: intent.epoch,
+    expires_at: intent.credentialExpiresAt,
+    entity_id: intent.entityId,
+    device_id: intent.deviceId,
+    integration_id: intent.integrationId,
+    action_id: intent.actionId,
+    principal_kind: intent.principalKind,
+    principal_id: intent.principalId,
+    actor: intent.actor,
+    source: intent.source,
+    details: intent.details,
+    correlation_id: intent.correlationId,
+    idempotency_key: intent.idempotencyKey,
+    fingerprint: intent.fingerprint.toString('hex'),
+    deadline_ms: intent.deadlineMs,
+    counters: intent.counters,
+    plain: confirmationHash === null && minIntervalMs === 0 && closeAfterMs === null,
+    confirmation: confirmationHash?.toString('hex'),
+    min_interval_ms: minIntervalMs,
+    close_after_ms: closeAfterMs,
+  };
+}
+
+function verdictOf(row: RawVerdict): OpenVerdict {
+  switch (row.verdict) {
+    case 'exists':
+      return {
+        kind: 'exists',
+        stored: {
+          id: row.existing_id,
+          state: row.existing_state,
+          result: row.existing_result,
+          sameRequest: row.same_request,
+        },
+      };
+    case 'interval':
+      return { kind: 'interval', waitMs: row.wait_ms };
+    default:
+      return { kind: row.verdict };
   }
-}
-
-function openStatement(intent: NewIntent) {
-  return sql`select * from open_intent(
-    ${intent.orgId}, ${intent.epoch}, ${intent.credentialExpiresAt}, ${intent.id}, ${intent.entityId},
-    ${intent.deviceId}, ${intent.integrationId}, ${intent.actionId}, ${intent.principalKind}, ${intent.principalId},
-    ${JSON.stringify(intent.actor)}, ${intent.source}, ${JSON.stringify(intent.details)}, ${intent.correlationId},
-    ${intent.idempotencyKey}, ${intent.fingerprint}, ${intent.confirmationHash}, ${intent.deadlineMs},
-    ${intent.minIntervalMs}, ${intent.counters}, ${intent.stripe}, ${intent.closeAfterMs})`;
-}
-
-function refusalOf(error: unknown): OpenVerdict {
-  if (!(error instanceof pg.DatabaseError) || error.code !== 'LN001') throw error;
-  if (error.message === 'interval') return { kind: 'interval', waitMs: Number(error.detail) };
-  return { kind: 'confirmation_invalid' };
 }
 
 export interface FinishedIntent {
@@ -107,7 +134,7 @@ export async function finishIntents(
   db: Queryable,
   finished: readonly FinishedIntent[],
 ): Promise<Map<string, IntentState>> {
-  const rows = finished.map((intent) => ({
+  const rows = finished.map((intent, place) => ({
     org_id: intent.orgId,
     id: intent.id,
     state: intent.state,
@@ -118,6 +145,7 @@ export async function finishIntents(
     details: intent.details,
     status: intent.status,
     status_source: intent.statusSource,
+    place,
   }));
   const states = await db.query<{ id: string; state: IntentState }>(sql`
     select out_id as id, out_state as state from finish_intents(${JSON.stringify(rows)})`);

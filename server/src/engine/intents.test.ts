@@ -1,19 +1,22 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts';
 import { createWorld } from '../../test/support/test-world.ts';
-import { createDatabase, type Database } from '../db/database.ts';
+import { createDatabase, type Database, type Queryable } from '../db/database.ts';
 import { systemActor } from '../kernel/call.ts';
 import { sha256 } from '../kernel/secret.ts';
 import { ulid } from '../kernel/ulid.ts';
+import { createIntentOpener } from './intent-opener.ts';
 import {
   type FinishedIntent,
   finishIntents,
   insertConfirmation,
   listOrphans,
   type NewIntent,
-  openIntent,
+  openIntents,
 } from './intents.store.ts';
 import { createOutcomeWriter } from './outcome-writer.ts';
+
+const openIntent = async (db: Queryable, intent: NewIntent) => (await openIntents(db, [intent]))[0];
 
 describe('intents', () => {
   let owner: TestDatabase;
@@ -59,7 +62,6 @@ describe('intents', () => {
     deadlineMs: 5_000,
     minIntervalMs: 0,
     counters: [],
-    stripe: 0,
     closeAfterMs: null,
     ...change,
   });
@@ -139,8 +141,8 @@ describe('intents', () => {
     const verdicts = await Promise.all(
       Array.from({ length: 20 }, () => openIntent(db.direct, intent({ confirmationHash: token }))),
     );
-    expect(verdicts.filter((verdict) => verdict.kind === 'opened')).toHaveLength(1);
-    expect(verdicts.filter((verdict) => verdict.kind === 'confirmation_invalid')).toHaveLength(19);
+    expect(verdicts.filter((verdict) => verdict?.kind === 'opened')).toHaveLength(1);
+    expect(verdicts.filter((verdict) => verdict?.kind === 'confirmation_invalid')).toHaveLength(19);
   });
 
   it('a proof that is too old is worth nothing', async () => {
@@ -153,7 +155,7 @@ describe('intents', () => {
         lifetimeSeconds: -1,
       }),
     );
-    expect((await openIntent(db.direct, intent({ confirmationHash: token }))).kind).toBe(
+    expect((await openIntent(db.direct, intent({ confirmationHash: token })))?.kind).toBe(
       'confirmation_invalid',
     );
   });
@@ -193,6 +195,74 @@ describe('intents', () => {
       opened.correlationId,
     ]);
     expect(events).toEqual([{ outcome: 'succeeded' }]);
+  });
+
+  it('a batch of mixed requests gives each the verdict it would get alone, and leaves nothing of the refused', async () => {
+    const world = createWorld(owner);
+    const own = await world.org();
+    const { integrationId } = await world.building(own);
+    const [row] = await owner.query<{ epoch: string }>('select epoch from org_epochs where org_id = $1', [
+      own,
+    ]);
+    const now = Number(row?.epoch);
+    const proof = sha256('proof of the batch');
+    const fingerprint = sha256('request');
+    await db.inOrg(own, (tx) =>
+      insertConfirmation(tx, { orgId: own, tokenHash: proof, fingerprint, lifetimeSeconds: 600 }),
+    );
+    const mine = (change: Partial<NewIntent>) => intent({ orgId: own, epoch: now, integrationId, ...change });
+    const counters = ['door_opens'] as const;
+    const batch = [
+      mine({ idempotencyKey: 'k', counters }),
+      mine({ idempotencyKey: 'k', counters }),
+      mine({ epoch: now - 1, counters }),
+      mine({ credentialExpiresAt: new Date(0), counters }),
+      mine({ minIntervalMs: 60_000, counters }),
+      mine({ minIntervalMs: 60_000, confirmationHash: proof, counters }),
+      mine({ confirmationHash: sha256('another'), minIntervalMs: 60_000, counters }),
+      mine({ closeAfterMs: 60_000, counters }),
+    ];
+    const verdicts = await openIntents(db.direct, batch);
+    expect(verdicts.map((verdict) => verdict.kind)).toEqual([
+      'opened',
+      'exists',
+      'stale',
+      'expired',
+      'opened',
+      'interval',
+      'confirmation_invalid',
+      'opened',
+    ]);
+    const written = await owner.query<{ id: string }>(
+      'select id from intents where org_id = $1 order by id',
+      [own],
+    );
+    expect(written.map(({ id }) => id)).toEqual([batch[0], batch[4], batch[7]].map((opened) => opened?.id));
+    const [counted] = await owner.query<{ n: string }>(
+      'select sum(count) as n from usage_counters where org_id = $1',
+      [own],
+    );
+    expect(Number(counted?.n)).toBe(3);
+    // The interval refused the one with the proof, so the proof is still good.
+    expect(await openIntent(db.direct, mine({ confirmationHash: proof }))).toEqual({ kind: 'opened' });
+  });
+
+  it('one that can not be written does not refuse those it was gathered with', async () => {
+    const opener = createIntentOpener(db);
+    const broken = intent({ details: { name: 'no\u0000text' } });
+    const good = [intent(), intent()];
+    const verdicts = await Promise.allSettled([
+      opener.open(good[0] as NewIntent),
+      opener.open(broken),
+      opener.open(good[1] as NewIntent),
+    ]);
+    expect(verdicts.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    const outcomes = createOutcomeWriter(db);
+    const states = await Promise.allSettled([
+      outcomes.write(finished(good[0]?.id ?? '')),
+      outcomes.write(finished(good[1]?.id ?? '', { details: { reason: 'device said \u0000' } })),
+    ]);
+    expect(states).toMatchObject([{ status: 'fulfilled', value: 'succeeded' }, { status: 'rejected' }]);
   });
 
   it('takes an intent for lost only well after its deadline', async () => {

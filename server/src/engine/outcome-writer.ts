@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
 import type { Database } from '../db/database.ts';
+import { createBatches, type Waiting } from '../kernel/batches.ts';
 import { type FinishedIntent, finishIntents, type IntentState } from './intents.store.ts';
 
 export interface OutcomeWriter {
@@ -7,13 +9,7 @@ export interface OutcomeWriter {
   write(intent: FinishedIntent): Promise<IntentState>;
 }
 
-interface Waiting {
-  readonly intent: FinishedIntent;
-  resolve(state: IntentState): void;
-  reject(error: unknown): void;
-}
-
-const maxBatch = 200;
+const maxSize = 200;
 const retryDelaysMs = [50, 200, 500, 1000];
 
 /**
@@ -21,37 +17,23 @@ const retryDelaysMs = [50, 200, 500, 1000];
  * only an intent that is still dispatching changes, so a lost acknowledgement is answered by asking once more.
  */
 export function createOutcomeWriter(db: Database): OutcomeWriter {
-  const waiting: Waiting[] = [];
-  let running = false;
-
-  async function drain(): Promise<void> {
-    running = true;
-    while (waiting.length > 0) await writeBatch(db, waiting.splice(0, maxBatch));
-    running = false;
-  }
-
-  return {
-    write: (intent) =>
-      new Promise((resolve, reject) => {
-        waiting.push({ intent, resolve, reject });
-        // A turn of the event loop lets the requests that finished together share a commit.
-        if (!running) {
-          running = true;
-          setImmediate(() => void drain());
-        }
-      }),
-  };
+  return { write: createBatches({ maxSize, lanes: 1, run: (batch) => writeBatch(db, batch) }) };
 }
 
-async function writeBatch(db: Database, batch: readonly Waiting[]): Promise<void> {
+async function writeBatch(
+  db: Database,
+  batch: readonly Waiting<FinishedIntent, IntentState>[],
+): Promise<void> {
   try {
     const states = await writeWithRetries(
       db,
-      batch.map((entry) => entry.intent),
+      batch.map(({ item }) => item),
     );
-    for (const { intent, resolve } of batch) resolve(states.get(intent.id) ?? 'unknown');
+    for (const { item, resolve } of batch) resolve(states.get(item.id) ?? 'unknown');
   } catch (error) {
-    for (const { reject } of batch) reject(error);
+    if (batch.length === 1) throw error;
+    // One that can not be written must not take the outcomes of the others with it.
+    for (const entry of batch) void writeBatch(db, [entry]).catch(entry.reject);
   }
 }
 
@@ -62,9 +44,15 @@ async function writeWithRetries(
   for (const pause of retryDelaysMs) {
     try {
       return await finishIntents(db.direct, intents);
-    } catch {
+    } catch (error) {
+      if (isDataError(error)) throw error;
       await delay(pause);
     }
   }
   return finishIntents(db.direct, intents);
+}
+
+/** Text that PostgreSQL does not take (class 22) or a broken rule (23): no repetition helps. */
+function isDataError(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && /^2[23]/.test(error.code ?? '');
 }
