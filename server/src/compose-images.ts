@@ -12,8 +12,11 @@ import type { Logger } from './kernel/logger.ts';
 import type { Secret } from './kernel/secret.ts';
 import { createDiskObjectStore } from './media/disk-object-store.ts';
 import { createImageCodec, imageContentType } from './media/image-codec.ts';
-import { createObjectCollector, type ObjectCollector } from './media/object-collector.ts';
+import { createObjectCollector } from './media/object-collector.ts';
+import { type ObjectStore, ObjectStoreError } from './media/object-store.ts';
+import { createS3ObjectStore, type S3Settings } from './media/s3-object-store.ts';
 import { createSignedUrls } from './media/signed-urls.ts';
+import { StartupError } from './startup-error.ts';
 
 export interface ImageParts {
   readonly config: Config;
@@ -28,7 +31,9 @@ export interface ImageParts {
 
 export interface ComposedImages {
   readonly service: ImagesService;
-  readonly collector: ObjectCollector;
+  /** Fails where the settings of the object store can not work. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
   addRoute(http: FastifyInstance): void;
 }
 
@@ -41,7 +46,11 @@ export function composeImages(parts: ImageParts): ComposedImages {
     accounts: identity.accounts,
     orgScope: credentials.orgScope,
   });
-  const store = createDiskObjectStore(join(config.dataDir, 'media'));
+  const store =
+    config.s3 === null
+      ? createDiskObjectStore(join(config.dataDir, 'media'))
+      : createS3ObjectStore(config.s3);
+  const collector = createObjectCollector({ db, store, logger });
   const service = createImagesService({
     db,
     store,
@@ -52,7 +61,27 @@ export function composeImages(parts: ImageParts): ComposedImages {
   });
   return {
     service,
-    collector: createObjectCollector({ db, store, logger }),
+    start: async () => {
+      if (config.s3 !== null) await requireStore(store, config.s3, logger);
+      collector.start();
+    },
+    stop: () => collector.stop(),
     addRoute: (http) => addMediaRoute(http, service.read, imageContentType),
   };
+}
+
+/** A store that is away for a while must not keep the doors shut; one that will never work must be known at once. */
+async function requireStore(
+  store: ObjectStore,
+  { endpoint, bucket }: S3Settings,
+  logger: Logger,
+): Promise<void> {
+  try {
+    await store.check();
+  } catch (error) {
+    if (!(error instanceof ObjectStoreError)) throw error;
+    const what = `The object store ${endpoint}/${bucket} can not be used: ${error.reason}.`;
+    if (error.isPermanent) throw new StartupError(`${what} Check the settings S3_*.`);
+    logger.warn(`${what} Images answer 503 until it is back.`);
+  }
 }

@@ -93,16 +93,17 @@ export function compose(options: ComposeOptions): App {
     start: async () => {
       await partitions.start();
       await secrets.start();
+      // Before a device is taken up: it fails where the settings can not work.
+      await images.start();
       await engine.start();
       identity.start();
       credentials.start();
-      images.collector.start();
     },
     listen: () => edge.listen(),
     close: async () => {
       await edge.close();
       identity.stop();
-      await images.collector.stop();
+      await images.stop();
       await engine.stop();
       await partitions.stop();
       await credentials.stop();

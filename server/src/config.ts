@@ -1,6 +1,9 @@
 import { resolve } from 'node:path';
+import { egressAllow, objectStorage } from './config-outside.ts';
+import type { EgressAllow } from './egress/egress-allow.ts';
 import { normalizeEmail } from './kernel/email.ts';
 import { Secret } from './kernel/secret.ts';
+import type { S3Settings } from './media/s3-object-store.ts';
 
 export interface Config {
   readonly environment: string;
@@ -21,6 +24,10 @@ export interface Config {
   readonly pepper: Secret | null;
   /** Key encryption keys, the one in use first. Null: the key file in the data directory. */
   readonly kek: Secret | null;
+  /** Null: images are kept in the data directory. */
+  readonly s3: S3Settings | null;
+  /** Targets inside the operator's own network that webhooks and the like may name. */
+  readonly egressAllow: EgressAllow;
   readonly adminEmail: string;
   readonly demo: boolean;
   readonly logLevel: string;
@@ -51,6 +58,8 @@ export function readConfig(environment: Env = process.env): Config {
     selfSignup: flag(env, 'LINTEL_SELF_SIGNUP', false, faults),
     pepper: env.LINTEL_PEPPER === undefined ? null : new Secret(env.LINTEL_PEPPER),
     kek: env.LINTEL_KEK === undefined ? null : new Secret(env.LINTEL_KEK),
+    s3: objectStorage(env, faults),
+    egressAllow: egressAllow(env, faults),
     adminEmail: adminEmail(env, faults),
     demo: flag(env, 'LINTEL_DEMO', true, faults),
     logLevel: logLevel(env, faults),

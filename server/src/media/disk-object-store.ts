@@ -1,16 +1,12 @@
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ulid } from '../kernel/ulid.ts';
-import type { ObjectStore } from './object-store.ts';
-
-const keyPattern = /^[A-Za-z0-9]+(?:[./-][A-Za-z0-9]+)*$/;
+import { probe } from './object-probe.ts';
+import { type ObjectStore, requireKey } from './object-store.ts';
 
 export function createDiskObjectStore(root: string): ObjectStore {
-  const pathOf = (key: string): string => {
-    if (!keyPattern.test(key)) throw new Error('not a key of the object store');
-    return join(root, 'objects', key);
-  };
-  return {
+  const pathOf = (key: string): string => join(root, 'objects', requireKey(key));
+  const store: Omit<ObjectStore, 'check'> = {
     put: (key, bytes) => publish(join(root, 'incoming'), pathOf(key), bytes),
     get: async (key) => {
       try {
@@ -22,6 +18,7 @@ export function createDiskObjectStore(root: string): ObjectStore {
     },
     delete: (key) => rm(pathOf(key), { force: true }),
   };
+  return { ...store, check: () => probe(store) };
 }
 
 /** Written and flushed beside, then renamed: a crash leaves a file nobody looks at, never half an object. */
