@@ -46,7 +46,7 @@ begin
         id text, org_id text, epoch bigint, expires_at timestamptz, entity_id text, device_id text, integration_id text,
         action_id text, principal_kind text, principal_id text, actor jsonb, source text, details jsonb,
         correlation_id text, idempotency_key text, fingerprint text, deadline_ms int, confirmation text,
-        min_interval_ms int, close_after_ms int)
+        min_interval_ms int, close_after_ms int, needs_approval boolean)
       where r.id <> all (opened) order by r.org_id, r.integration_id, r.id
     loop
       out_id := n.id;
@@ -83,13 +83,25 @@ begin
         continue;
       end if;
 
-      -- The proof is locked before the interval is reserved and spent after it: whichever refuses, the other is untouched.
+      -- Proof and approval are locked before the interval is reserved and spent after it: whichever refuses, the others
+      -- are untouched.
       if n.confirmation is not null then
         perform from confirmations c where c.org_id = n.org_id and c.token_hash = decode(n.confirmation, 'hex')
           and c.fingerprint = decode(n.fingerprint, 'hex') and c.expires_at > now() for update;
         if not found then
           delete from intents i where i.org_id = n.org_id and i.id = n.id;
           verdict := 'confirmation_invalid';
+          return next;
+          continue;
+        end if;
+      end if;
+
+      if n.needs_approval then
+        perform from policy_approvals a where a.org_id = n.org_id and a.fingerprint = decode(n.fingerprint, 'hex')
+          and a.status = 'approved' and a.expires_at > now() order by a.id limit 1 for update;
+        if not found then
+          delete from intents i where i.org_id = n.org_id and i.id = n.id;
+          verdict := 'approval_missing';
           return next;
           continue;
         end if;
@@ -114,6 +126,12 @@ begin
 
       if n.confirmation is not null then
         delete from confirmations c where c.org_id = n.org_id and c.token_hash = decode(n.confirmation, 'hex');
+      end if;
+
+      if n.needs_approval then
+        update policy_approvals a set status = 'used' where a.org_id = n.org_id and a.id = (
+          select g.id from policy_approvals g where g.org_id = n.org_id and g.fingerprint = decode(n.fingerprint, 'hex')
+            and g.status = 'approved' and g.expires_at > now() order by g.id limit 1);
       end if;
 
       if n.close_after_ms is not null then

@@ -89,6 +89,7 @@ function systemIntent(action: DecidedAction): NewIntent {
     idempotencyKey: null,
     fingerprint: sha256Canonical([org.id, 'system', target.entityId, action.actionId]),
     confirmationHash: null,
+    needsApproval: false,
     deadlineMs,
     minIntervalMs: 0,
     counters: [],

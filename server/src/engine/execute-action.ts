@@ -122,6 +122,7 @@ function intentOf(call: Call, action: PreparedAction, key: string | null): NewIn
     fingerprint: action.fingerprint,
     confirmationHash:
       action.decision.effect === 'confirm' && call.confirmation ? confirmationHash(call.confirmation) : null,
+    needsApproval: false,
     deadlineMs,
     minIntervalMs: action.minIntervalMs,
     counters: countersOf(verb, principal),
@@ -148,6 +149,8 @@ function settleVerdict(verdict: OpenVerdict): ActionResult | null {
       return replay(verdict.stored);
     case 'confirmation_invalid':
       throw new AppError('confirmation_invalid', 'the confirmation is not valid for this request');
+    case 'approval_missing':
+      throw new AppError('approval_required', 'a different person must approve this');
     case 'interval':
       throw new AppError('provider_open_rate_limited', `ready again in ${verdict.waitMs} ms`, {
         retryAfterSeconds: Math.ceil(verdict.waitMs / 1000),

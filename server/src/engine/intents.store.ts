@@ -26,6 +26,8 @@ export interface NewIntent {
   readonly idempotencyKey: string | null;
   readonly fingerprint: Buffer;
   readonly confirmationHash: Buffer | null;
+  /** Spends an approval of exactly this request. */
+  readonly needsApproval: boolean;
   readonly deadlineMs: number;
   readonly minIntervalMs: number;
   readonly counters: readonly CounterKey[];
@@ -46,6 +48,7 @@ export type OpenVerdict =
   | { readonly kind: 'expired' }
   | { readonly kind: 'exists'; readonly stored: StoredIntent }
   | { readonly kind: 'confirmation_invalid' }
+  | { readonly kind: 'approval_missing' }
   | { readonly kind: 'interval'; readonly waitMs: number };
 
 interface RawVerdict {
@@ -70,7 +73,7 @@ export async function openIntents(db: Queryable, intents: readonly NewIntent[]):
 const counterStripes = 16;
 
 function intentRow(intent: NewIntent): Record<string, unknown> {
-  const { confirmationHash, minIntervalMs, closeAfterMs } = intent;
+  const { confirmationHash, needsApproval, minIntervalMs, closeAfterMs } = intent;
   return {
     id: intent.id,
     org_id: intent.orgId,
@@ -90,8 +93,9 @@ function intentRow(intent: NewIntent): Record<string, unknown> {
     fingerprint: intent.fingerprint.toString('hex'),
     deadline_ms: intent.deadlineMs,
     counters: intent.counters,
-    plain: confirmationHash === null && minIntervalMs === 0 && closeAfterMs === null,
+    plain: confirmationHash === null && !needsApproval && minIntervalMs === 0 && closeAfterMs === null,
     confirmation: confirmationHash?.toString('hex'),
+    needs_approval: needsApproval,
     min_interval_ms: minIntervalMs,
     close_after_ms: closeAfterMs,
   };

@@ -59,6 +59,7 @@ describe('intents', () => {
     idempotencyKey: null,
     fingerprint: sha256('request'),
     confirmationHash: null,
+    needsApproval: false,
     deadlineMs: 5_000,
     minIntervalMs: 0,
     counters: [],
@@ -245,6 +246,34 @@ describe('intents', () => {
     expect(Number(counted?.n)).toBe(3);
     // The interval refused the one with the proof, so the proof is still good.
     expect(await openIntent(db.direct, mine({ confirmationHash: proof }))).toEqual({ kind: 'opened' });
+  });
+
+  it('spends an approval once among many in one batch and beside it, and only for its own request', async () => {
+    const approve = (name: string, expires = "now() + interval '1 hour'") =>
+      owner.query(
+        `insert into policy_approvals (org_id, id, policy_id, policy_type, requester_kind, requester_id,
+           requester_user_id, subject_kind, subject_ref, fingerprint, status, expires_at)
+         values ($1, $2, 'p', 'cedar', 'user', 'u', 'u', 'entity_action', 'e', $3, 'approved', ${expires})`,
+        [orgId, ulid(), sha256(name)],
+      );
+    await approve('approved');
+    await approve('too old', "now() - interval '1 second'");
+    const asked = (name: string) => intent({ needsApproval: true, fingerprint: sha256(name) });
+    const verdicts = (
+      await Promise.all([
+        openIntents(
+          db.direct,
+          Array.from({ length: 10 }, () => asked('approved')),
+        ),
+        openIntents(
+          db.direct,
+          Array.from({ length: 10 }, () => asked('approved')),
+        ),
+        openIntents(db.direct, [asked('too old'), asked('never asked')]),
+      ])
+    ).flat();
+    expect(verdicts.filter(({ kind }) => kind === 'opened')).toHaveLength(1);
+    expect(verdicts.filter(({ kind }) => kind === 'approval_missing')).toHaveLength(21);
   });
 
   it('one that can not be written does not refuse those it was gathered with', async () => {
