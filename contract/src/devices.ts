@@ -52,6 +52,12 @@ export const UpdateDeviceRequest = Closed('UpdateDeviceRequest', {
 });
 export type UpdateDeviceRequest = Static<typeof UpdateDeviceRequest>;
 
+export const DeviceMetadataDefinition = Response('DeviceMetadataDefinitionResponse', {
+  provider_type: Type.String(),
+  schema: Type.Record(Type.String(), Type.Unknown(), { description: 'A JSON Schema' }),
+  data: Type.Record(Type.String(), Type.Unknown(), { description: 'The metadata as they are' }),
+});
+
 const recursive = Type.Object({
   recursive: Type.Optional(Type.Boolean({ default: false, description: 'Its entities first' })),
 });
@@ -76,6 +82,9 @@ export const deviceOperations = [
       ),
       external_id: Type.Optional(Type.String({ maxLength: 255 })),
       has_external_id: Type.Optional(Type.Boolean()),
+      has_go2rtc_channel: Type.Optional(
+        Type.Boolean({ description: 'Whether the metadata name a channel of a recorder' }),
+      ),
       q: Type.Optional(Type.String({ maxLength: 200 })),
       sort: listSort,
       locale: Type.Optional(
@@ -111,6 +120,17 @@ export const deviceOperations = [
   }),
   defineOperation({
     ...onDevice,
+    id: 'get_device_metadata_definition',
+    method: 'GET',
+    path: '/devices/{id}/metadata-definition',
+    summary: 'The JSON Schema of a device’s metadata, with what they are',
+    role: 'devices:read',
+    responses: { 200: DeviceMetadataDefinition },
+    errors: [],
+    audit: null,
+  }),
+  defineOperation({
+    ...onDevice,
     id: 'update_device',
     method: 'PUT',
     path: '/devices/{id}',
@@ -139,7 +159,7 @@ export const deviceOperations = [
     path: '/devices/{id}/restore',
     summary: 'Restore a deleted device; entities deleted with it are restored on their own',
     role: 'devices:delete',
-    errors: ['not_deleted', 'parent_deleted', 'already_exists'],
+    errors: ['not_deleted', 'parent_deleted', 'already_exists', 'quota_exceeded'],
     audit: 'device.restored',
   }),
   defineOperation({

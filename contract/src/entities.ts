@@ -46,6 +46,13 @@ export const Entity = Response('EntityResponse', {
 });
 export type Entity = Static<typeof Entity>;
 
+export const EntityMetadataDefinition = Response('EntityMetadataDefinitionResponse', {
+  provider_type: Type.String(),
+  entity_type: EntityTypeName,
+  schema: Type.Record(Type.String(), Type.Unknown(), { description: 'A JSON Schema' }),
+  data: Type.Record(Type.String(), Type.String(), { description: 'The metadata as they are' }),
+});
+
 export const listSort = Type.Optional(
   Type.Unsafe<'name:asc' | 'name:desc' | 'created_at:asc' | 'created_at:desc'>({
     type: 'string',
@@ -167,6 +174,31 @@ export const entityOperations = [
   }),
   defineOperation({
     ...editing,
+    id: 'get_device_entity_metadata_definition',
+    method: 'GET',
+    path: '/devices/{device_id}/entities/metadata-definition',
+    summary: 'The JSON Schema of the metadata of a new entity',
+    role: 'entities:read',
+    params: Type.Object({ device_id: PathId }),
+    query: Type.Object({ entity_type: EntityTypeName }),
+    responses: { 200: EntityMetadataDefinition },
+    errors: [],
+    audit: null,
+  }),
+  defineOperation({
+    ...editing,
+    id: 'get_entity_metadata_definition',
+    method: 'GET',
+    path: '/entities/{id}/metadata-definition',
+    summary: 'The JSON Schema of an entity’s metadata, with what they are',
+    role: 'entities:read',
+    params: IdParams,
+    responses: { 200: EntityMetadataDefinition },
+    errors: [],
+    audit: null,
+  }),
+  defineOperation({
+    ...editing,
     id: 'create_entity',
     method: 'POST',
     path: '/entities',
@@ -217,7 +249,7 @@ export const entityOperations = [
     path: '/entities/{id}/restore',
     summary: 'Restore a deleted entity',
     role: 'entities:delete',
-    errors: ['not_deleted', 'parent_deleted', 'already_exists'],
+    errors: ['not_deleted', 'parent_deleted', 'already_exists', 'quota_exceeded'],
     audit: 'entity.restored',
   }),
   defineOperation({

@@ -14,6 +14,7 @@ import {
   Response,
   Ulid,
 } from './common.ts';
+import { IntegrationOp } from './integration-ops.ts';
 import { defineOperation } from './operation.ts';
 
 export const Integration = Response('IntegrationResponse', {
@@ -79,7 +80,13 @@ export const ProviderDefinition = Response('ProviderDefinitionResponse', {
   ),
   device_external_id: externalIdRule,
   entity_external_id: externalIdRule,
+  device_external_id_pattern: Type.Optional(Type.String({ description: 'A regular expression' })),
+  entity_external_id_pattern: Type.Optional(Type.String({ description: 'A regular expression' })),
   default_min_interval_ms: Type.Integer({ minimum: 0 }),
+  ops: Type.Array(IntegrationOp),
+  discovered_as: Type.Optional(
+    Type.String({ description: 'Where the id of a discovered device goes, as `device.external_id`' }),
+  ),
 });
 export type ProviderDefinition = Static<typeof ProviderDefinition>;
 
@@ -137,7 +144,7 @@ export const integrationOperations = [
     role: 'integrations:create',
     body: CreateIntegrationRequest,
     responses: { 201: Integration },
-    errors: [],
+    errors: ['quota_exceeded'],
     audit: 'integration.created',
   }),
   defineOperation({
@@ -197,7 +204,7 @@ export const integrationOperations = [
     path: '/integrations/{id}/restore',
     summary: 'Restore a deleted integration; what was deleted with it is restored on its own',
     role: 'integrations:delete',
-    errors: ['not_deleted'],
+    errors: ['not_deleted', 'quota_exceeded'],
     audit: 'integration.restored',
   }),
   defineOperation({

@@ -5,11 +5,13 @@ import { auditOperations } from './audit.ts';
 import { deviceOperations } from './devices.ts';
 import { entityOperations } from './entities.ts';
 import { imageOperations } from './images.ts';
+import { integrationOpOperations } from './integration-ops.ts';
 import { integrationOperations } from './integrations.ts';
 import { meOperations } from './me.ts';
 import type { BodyOf, OperationSpec, ParamsOf, QueryOf, ResultOf } from './operation.ts';
 import { orgInvitationOperations } from './org-invitations.ts';
 import { orgOperations } from './orgs.ts';
+import { quotaOperations } from './quotas.ts';
 import { sessionOperations } from './session.ts';
 import { statusOperations } from './status.ts';
 import { userOperations } from './users.ts';
@@ -27,10 +29,12 @@ export const operations = [
   ...deviceOperations,
   ...zoneOperations,
   ...integrationOperations,
+  ...integrationOpOperations,
   ...orgOperations,
   ...orgInvitationOperations,
   ...userOperations,
   ...imageOperations,
+  ...quotaOperations,
   ...auditOperations,
 ] as const;
 

@@ -19,7 +19,10 @@ import { createEntitiesService } from './features/entities/entities.service.ts';
 import { createEntityEditingService } from './features/entities/entity-editing.service.ts';
 import { imageRoutes } from './features/images/images.routes.ts';
 import type { ImagesService } from './features/images/images.service.ts';
+import { integrationOpRoutes } from './features/integrations/integration-ops.routes.ts';
+import { createIntegrationOpsService } from './features/integrations/integration-ops.service.ts';
 import { integrationRoutes } from './features/integrations/integrations.routes.ts';
+import type { CheckShape } from './features/integrations/integrations.rules.ts';
 import { createIntegrationsService } from './features/integrations/integrations.service.ts';
 import { meRoutes } from './features/me/me.routes.ts';
 import { createMeService } from './features/me/me.service.ts';
@@ -30,6 +33,8 @@ import { createInvitationsService } from './features/org-invitations/org-invitat
 import { createOrgTreeService } from './features/orgs/org-tree.service.ts';
 import { orgRoutes } from './features/orgs/orgs.routes.ts';
 import { createOrgsService } from './features/orgs/orgs.service.ts';
+import { quotaRoutes } from './features/quotas/quotas.routes.ts';
+import { createQuotasService } from './features/quotas/quotas.service.ts';
 import { sessionRoutes } from './features/session/session.routes.ts';
 import { createSessionService } from './features/session/session.service.ts';
 import { statusRoutes } from './features/status/status.routes.ts';
@@ -76,6 +81,7 @@ export function composeHandlers(parts: Parts): Handlers {
     ...apiKeyRoutes(apiKeys, tokenFormat.apiBase),
     ...agentRoutes(createAgentsService({ db, clock, issueKey: apiKeys.issue })),
     ...assetRoutes(parts),
+    ...quotaRoutes(createQuotasService(parts)),
     ...auditLogRoutes(createAuditLogService(parts)),
     ...peopleRoutes(parts),
     ...imageRoutes(parts.images),
@@ -104,21 +110,29 @@ function peopleRoutes({ config, db, clock, pepper, rootOrgId, credentials, ident
 }
 
 /** What there is to open, and where it hangs. */
-function assetRoutes({ db, secrets, providers, providerTypes }: Parts) {
+function assetRoutes({ db, clock, secrets, providers, providerTypes }: Parts) {
   const manifestOf = providers.manifest;
+  const composedTypes = providerTypes.filter((type) => manifestOf(type)?.composition !== undefined);
+  const checkShape: CheckShape = (schema, value) => compileBody(schema)(value);
   const integrations = createIntegrationsService({
     db,
     secrets: secrets.store,
     providerTypes,
     manifestOf,
-    checkShape: (schema, value) => compileBody(schema)(value),
+    checkShape,
     providerLabel: providers.label,
     health: providers.health,
   });
   return {
-    ...entityRoutes(createEntitiesService({ db }), createEntityEditingService({ db, manifestOf })),
+    ...entityRoutes(
+      createEntitiesService({ db, manifestOf, composedTypes }),
+      createEntityEditingService({ db, manifestOf, composedTypes }),
+    ),
     ...deviceRoutes(createDevicesService({ db, manifestOf })),
     ...zoneRoutes(createZonesService({ db })),
     ...integrationRoutes(integrations),
+    ...integrationOpRoutes(
+      createIntegrationOpsService({ db, clock, manifestOf, checkShape, connectionOf: providers.connection }),
+    ),
   };
 }

@@ -124,7 +124,7 @@ function composeParts(options: ComposeOptions) {
   });
   const secrets = composeSecrets(options);
   const definitions = options.providerDefinitions ?? providerDefinitions;
-  const dialIn = createDialInHub();
+  const dialIn = createDialInHub({ publicUrl: config.publicUrl, pepper });
   const providers = createProviders({
     db,
     clock,

@@ -17,6 +17,7 @@ import { addDialInRoute } from './dial-in-route.ts';
 import { createHttpServer } from './server.ts';
 
 const pepper = new Secret('a pepper of the tests');
+const addressing = { publicUrl: 'http://127.0.0.1', pepper };
 
 let http: FastifyInstance;
 let hub: DialInHub;
@@ -24,7 +25,7 @@ let origin: string;
 let seen: { readonly sockets: DialInSocket[]; readonly texts: string[]; ended: number };
 let stop: () => void;
 
-beforeEach(() => serve(createDialInHub()));
+beforeEach(() => serve(createDialInHub(addressing)));
 afterEach(() => http.close());
 
 async function serve(withHub: DialInHub): Promise<void> {
@@ -144,7 +145,7 @@ describe('a socket', () => {
 
   it('is one of at most 256 of an integration', async () => {
     expect(dialInLimits.maxSockets).toBe(256);
-    await serveAgain(createDialInHub({ ...dialInLimits, maxSockets: 2 }));
+    await serveAgain(createDialInHub(addressing, { ...dialInLimits, maxSockets: 2 }));
     const first = await dial();
     await dial();
     expect(statusOf(await askFor(address()))).toBe(503);
@@ -154,7 +155,7 @@ describe('a socket', () => {
   });
 
   it('is dropped when it is silent, and kept while it answers', async () => {
-    await serveAgain(createDialInHub({ ...dialInLimits, pingEveryMs: 100 }));
+    await serveAgain(createDialInHub(addressing, { ...dialInLimits, pingEveryMs: 100 }));
     const silent = await dial(address(), [], { autoPong: false });
     const alive = await dial();
     await once(silent, 'close');

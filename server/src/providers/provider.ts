@@ -27,11 +27,95 @@ export interface ProviderManifest {
   readonly actions: readonly Verb[];
   readonly deviceExternalId: ExternalIdRule;
   readonly entityExternalId: ExternalIdRule;
+  /** Regular expressions; an id of another form is refused when it is written. */
+  readonly deviceExternalIdPattern?: string;
+  readonly entityExternalIdPattern?: string;
   readonly defaultMinIntervalMs: number;
   /** Who ends a pulse: the device where it can, else the service by a durable job. The device unless said. */
-  readonly pulseBy?: 'device' | 'server';
+  readonly pulseBy?: PulseOwner | ((subject: PulseSubject) => PulseOwner);
   /** Seconds a door stays open when nobody says otherwise; null when the provider leaves it open. */
-  readonly defaultPulseSeconds: (config: Record<string, unknown>, entityType: string) => number | null;
+  readonly defaultPulseSeconds: (
+    config: Record<string, unknown>,
+    entityType: string,
+    deviceMetadata?: Record<string, unknown>,
+  ) => number | null;
+  /**
+   * For a provider without hardware of its own, whose devices are made of entities of other integrations: what a device
+   * is made of, null for one that has nothing to open.
+   */
+  readonly composition?: (deviceMetadata: Record<string, unknown>) => Composition | null;
+  /** What an operator can ask of it beside its actions. `connection.test` is there without being named. */
+  readonly ops?: readonly OpDefinition[];
+  /** Where the id of a discovered device goes when it is added. Absent where nothing can be discovered. */
+  readonly discovery?: DiscoveryRule;
+}
+
+export interface Part {
+  readonly id: string;
+  /** JSON pointer inside the device metadata, for whoever is told that it does not fit. */
+  readonly path: string;
+}
+
+export interface Composition {
+  readonly entryKind: string;
+  /** Entities in the order in which they are tried. */
+  readonly openers: readonly Part[];
+  /** Entities that are switched on with an open. */
+  readonly lights: readonly Part[];
+  /** Devices. */
+  readonly cameras: readonly Part[];
+}
+
+export type PulseOwner = 'device' | 'server';
+
+/** What decides who ends a pulse, where it is not the same for all entities. */
+export interface PulseSubject {
+  readonly entityType: string;
+  readonly externalId: string | null;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly config: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * read    only looks
+ * update  changes a setting at the far side; every run is an event
+ * secret  its answer is a secret; every run is an event, as every read of a secret
+ */
+export type OpEffect = 'read' | 'update' | 'secret';
+
+/** An op looks, or sets up. It never moves a door: the only way to that is an action. */
+export interface OpDefinition {
+  readonly id: string;
+  readonly label: LocalizedText;
+  readonly description: string;
+  /** A closed object. A member that must not be in an event is `writeOnly`. */
+  readonly input: TObject;
+  readonly effect: OpEffect;
+}
+
+export interface OpLimits {
+  /** Monotonic milliseconds. */
+  readonly deadlineMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** As a delivery: `not_sent` only with proof that no byte left. */
+export type OpResult<T = unknown> =
+  | { readonly kind: 'done'; readonly result: T }
+  | { readonly kind: 'refused'; readonly reason: string }
+  | { readonly kind: 'not_sent'; readonly reason: string; readonly retryAfterMs?: number }
+  | { readonly kind: 'unknown'; readonly reason: string };
+
+/** The input fits the schema of the definition. */
+export type Op = (input: Readonly<Record<string, unknown>>, limits: OpLimits) => Promise<OpResult>;
+
+export type DiscoveryRule = 'device.external_id' | 'entity.external_id' | `device.device_metadata.${string}`;
+
+export interface DiscoveredDevice {
+  readonly externalId: string;
+  readonly name: string;
+  readonly model?: string;
+  readonly channelCount?: number;
 }
 
 /** An entity as its provider needs to know it. */
@@ -63,7 +147,7 @@ export interface Command {
 export type Delivery =
   | { readonly kind: 'delivered'; readonly observed: ObservedStatus | null }
   | { readonly kind: 'refused'; readonly reason: string }
-  | { readonly kind: 'not_sent'; readonly reason: string }
+  | { readonly kind: 'not_sent'; readonly reason: string; readonly retryAfterMs?: number }
   | { readonly kind: 'unknown'; readonly reason: string };
 
 /** One integration, as its provider connects to it. */
@@ -72,6 +156,22 @@ export interface Link {
   readonly integrationId: string;
   readonly config: Record<string, unknown>;
   readonly secrets: Readonly<Record<string, Secret>>;
+}
+
+/** How a provider without hardware reaches entities of other integrations of its organization. */
+export interface Relay {
+  /**
+   * A part of the command, as a command of its own: with its own intent, outcome and audit event. It does not throw.
+   * Null when the entity takes no such command now: it is gone, paused, or does not offer it.
+   */
+  send(
+    command: Command,
+    entityId: string,
+    verb: 'open' | 'close',
+    pulseSeconds: number | null,
+  ): Promise<Delivery | null>;
+  /** Of the integration that the entity belongs to. */
+  health(entityId: string): Health;
 }
 
 export interface ProviderContext {
@@ -83,6 +183,8 @@ export interface ProviderContext {
   readonly onState: (entityId: string, status: ObservedStatus) => void;
   /** For devices that connect to the service. Absent where nothing can dial in. */
   readonly dialIn?: DialIn | undefined;
+  /** Absent where there is no engine to send through. */
+  readonly relay?: Relay | undefined;
 }
 
 /**
@@ -91,6 +193,13 @@ export interface ProviderContext {
  */
 export interface Connection {
   readonly actions: { readonly [V in Verb]?: (command: Command) => Promise<Delivery> };
+  /**
+   * By id, those of the manifest; one this connection does not have is the 501. `connection.test` reports the health
+   * unless there is one here that really asks the far side.
+   */
+  readonly ops?: Readonly<Record<string, Op>>;
+  /** Absent where this connection can not look around. */
+  discover?(limits: OpLimits): Promise<OpResult<readonly DiscoveredDevice[]>>;
   health(): Health;
   /** The entities there are now: called once after connecting and after every change of them. */
   bind(entities: readonly EntityBinding[]): void;

@@ -2,7 +2,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import formatsPlugin from 'ajv-formats';
 import type { TObject } from 'typebox';
 import { invalid } from '../kernel/app-error.ts';
-import type { ExternalIdRule } from './provider.ts';
+import type { ExternalIdRule, ProviderManifest, PulseOwner, PulseSubject } from './provider.ts';
 
 /** Members the service itself reads, whatever the provider declares. */
 const commonMembers: readonly string[] = ['auto_close', 'kind', 'channel_index'];
@@ -43,11 +43,35 @@ export function requireFittingConfig(schema: TObject, config: Readonly<Record<st
   throw invalid(`/config${error === undefined ? '' : placeOf(error)}`, messageOf(error));
 }
 
-export function requireFittingExternalId(rule: ExternalIdRule, externalId: string | null): void {
+export function requireFittingExternalId(
+  rule: ExternalIdRule,
+  externalId: string | null,
+  pattern?: string,
+): void {
   if (rule === 'refused' && externalId !== null)
     throw invalid('/external_id', 'is not used by the provider of this integration');
   if (rule === 'required' && externalId === null)
     throw invalid('/external_id', 'is required by the provider of this integration');
+  if (externalId !== null && pattern !== undefined && !new RegExp(pattern, 'u').test(externalId))
+    throw invalid('/external_id', `must have the form the provider gives it: ${pattern}`);
+}
+
+/** TypeBox keeps marks of its own under `~` names; they are no JSON Schema keywords. */
+export function plainSchema(schema: TObject): Record<string, unknown> {
+  const text = JSON.stringify(schema, (key, value: unknown) => (key.startsWith('~') ? undefined : value));
+  return JSON.parse(text) as Record<string, unknown>;
+}
+
+/** A provider this build does not have says nothing about its metadata. */
+const anything = { type: 'object' };
+
+export const metadataSchemaOf = (
+  manifest: ProviderManifest | null,
+  of: 'deviceMetadata' | 'entityMetadata',
+): Record<string, unknown> => (manifest === null ? { ...anything } : plainSchema(manifest[of]));
+
+export function pulseOwnerOf({ pulseBy = 'device' }: ProviderManifest, subject: PulseSubject): PulseOwner {
+  return typeof pulseBy === 'function' ? pulseBy(subject) : pulseBy;
 }
 
 function placeOf({ instancePath, keyword, params }: ErrorObject): string {

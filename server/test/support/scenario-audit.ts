@@ -79,13 +79,19 @@ function successProblems(operation: Operation, watched: Watched): string[] {
     const told = eventProblems(watched, { type: operation.audit, outcome: 'succeeded' });
     // A read that is told of changes nothing but the log.
     if (operation.method === 'GET') return [...told, ...changed.map((table) => `changed ${table}`)];
-    return [...told, ...(changed.length === 0 ? ['changed nothing'] : [])];
+    return [
+      ...told,
+      ...(changed.length === 0 && !changesElsewhere.has(operation.id) ? ['changed nothing'] : []),
+    ];
   }
   return [
     ...(events.length === 0 ? [] : [`wrote ${events.map((event) => event.event_type).join(', ')}`]),
     ...changed.filter((table) => !isOwnNote(operation.id, table)).map((table) => `changed ${table}`),
   ];
 }
+
+/** What they change is at a device or service, not in the database. */
+const changesElsewhere: ReadonlySet<OperationId> = new Set(['execute_integration_op']);
 
 /** What an operation that changes nothing for others may still note down. */
 const ownNotes: Partial<Record<OperationId, readonly string[]>> = {

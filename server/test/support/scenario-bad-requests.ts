@@ -132,9 +132,12 @@ export function pathCases(base: Base): BadRequest[] {
       return {
         label: `${operation.id}, ${name} ${segment.slice(0, 30)}`,
         request: requestOf(base, { ...body, path: marked.replace('MARK', () => segment) }),
-        // An action that no entity offers is 501 by the interface, however it is spelled; and clients resolve dots to
+        // An action that no entity, or an op that no provider offers is 501 by the interface, however it is spelled; and clients resolve dots to
         // the address of something else before they send them.
-        wanted: name === 'action_id' || segment === '%2e%2e' ? ('any' as const) : ('refused' as const),
+        wanted:
+          name === 'action_id' || name === 'op_id' || segment === '%2e%2e'
+            ? ('any' as const)
+            : ('refused' as const),
       };
     }),
   );

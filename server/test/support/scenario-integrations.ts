@@ -12,15 +12,21 @@ type IntegrationOperation =
   | 'hard_delete_integration'
   | 'get_integration_secrets'
   | 'list_integration_provider_types'
-  | 'get_integration_provider_definition';
+  | 'get_integration_provider_definition'
+  | 'list_integration_ops'
+  | 'execute_integration_op'
+  | 'get_integration_discovered_devices'
+  | 'get_integration_device_metadata_schema';
 
 /** One that nothing hangs on. */
-async function bareIntegration({ app, tenant }: Stage): Promise<Prepared> {
+async function bareIntegration({ app, tenant }: Stage, providerType = 'virtual_demo'): Promise<Prepared> {
   const id = ulid();
-  await app.db.query(
-    `insert into integrations (org_id, id, provider_type, name) values ($1, $2, 'virtual_demo', $3)`,
-    [tenant.orgId, id, { en: tenant.marker }],
-  );
+  await app.db.query(`insert into integrations (org_id, id, provider_type, name) values ($1, $2, $4, $3)`, [
+    tenant.orgId,
+    id,
+    { en: tenant.marker },
+    providerType,
+  ]);
   return { params: { id } };
 }
 
@@ -44,17 +50,28 @@ export const integrationScenarios: Readonly<Record<IntegrationOperation, Recipe>
       refs: { org: tenant.orgId },
     }),
   },
-  get_integration: { prepare: bareIntegration },
+  get_integration: { prepare: (stage) => bareIntegration(stage) },
   update_integration: {
     prepare: async (stage) => ({
       ...(await bareIntegration(stage)),
       body: { name: 'Renamed', enabled: false, config: { latency_ms: 2 }, secrets: null },
     }),
   },
-  delete_integration: { prepare: bareIntegration },
+  delete_integration: { prepare: (stage) => bareIntegration(stage) },
   restore_integration: { prepare: deletedIntegration },
   hard_delete_integration: { prepare: deletedIntegration },
-  get_integration_secrets: { prepare: bareIntegration },
+  get_integration_secrets: { prepare: (stage) => bareIntegration(stage) },
+  list_integration_ops: { prepare: (stage) => bareIntegration(stage) },
+  execute_integration_op: {
+    prepare: async (stage) => {
+      const { params } = await bareIntegration(stage);
+      return { params: { ...params, op_id: 'faults.next' }, body: { mode: 'refuse', count: 0 } };
+    },
+    needs: ['integrations:update'],
+  },
+  // It needs no far side: the devices dial in by themselves, or there are none.
+  get_integration_discovered_devices: { prepare: (stage) => bareIntegration(stage, 'shelly_websocket') },
+  get_integration_device_metadata_schema: { prepare: (stage) => bareIntegration(stage) },
   list_integration_provider_types: { prepare: async () => ({}) },
   get_integration_provider_definition: {
     prepare: async () => ({ params: { provider_type: 'virtual_demo' } }),

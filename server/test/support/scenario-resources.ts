@@ -12,6 +12,9 @@ type ResourceOperation =
   | 'list_integration_zones'
   | 'create_device'
   | 'get_device'
+  | 'get_device_metadata_definition'
+  | 'get_device_entity_metadata_definition'
+  | 'get_entity_metadata_definition'
   | 'update_device'
   | 'delete_device'
   | 'restore_device'
@@ -94,6 +97,16 @@ export const resourceScenarios: Readonly<Record<ResourceOperation, Recipe>> = {
     }),
   },
   get_device: { prepare: async ({ tenant }) => ({ params: { id: tenant.building.deviceId } }) },
+  get_device_metadata_definition: onNew('devices'),
+  get_device_entity_metadata_definition: {
+    prepare: async ({ tenant }) => ({
+      params: { device_id: tenant.building.deviceId },
+      query: { entity_type: 'door' },
+    }),
+  },
+  get_entity_metadata_definition: {
+    prepare: async ({ tenant }) => ({ params: { id: tenant.building.entityId } }),
+  },
   update_device: onNew('devices', ({ tenant }) => ({
     body: { name: tenant.marker, external_id: ulid(), device_metadata: { kind: 'controller' } },
   })),

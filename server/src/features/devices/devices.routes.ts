@@ -10,6 +10,7 @@ type DeviceIds =
   | 'list_devices'
   | 'create_device'
   | 'get_device'
+  | 'get_device_metadata_definition'
   | 'update_device'
   | 'delete_device'
   | 'restore_device'
@@ -24,6 +25,10 @@ export function deviceRoutes(devices: DevicesService): HandlersOf<DeviceIds> {
     create_device: async ({ call, org, body }) => toRecord(await devices.create(call, org, body)),
     get_device: async ({ call, org, params, query }) =>
       toRecord(await devices.get(call, org, params.id, query.include_deleted ?? false)),
+    get_device_metadata_definition: async ({ call, org, params }) => {
+      const { providerType, schema, data } = await devices.metadataDefinition(call, org, params.id);
+      return { provider_type: providerType, schema, data };
+    },
     update_device: async ({ call, org, params, body }) =>
       toRecord(await devices.update(call, org, params.id, body)),
     delete_device: async ({ call, org, params, query }) =>
@@ -42,6 +47,7 @@ function filtersOf(query: Query<'list_devices'>): ListFilters {
     kind: query.device_kind ?? null,
     externalId: query.external_id ?? null,
     hasExternalId: query.has_external_id ?? null,
+    hasChannel: query.has_go2rtc_channel ?? null,
     q: query.q ?? null,
   };
 }

@@ -15,7 +15,12 @@ import {
 import { pickText } from '../../kernel/text.ts';
 import { ulid } from '../../kernel/ulid.ts';
 import type { ProviderManifest } from '../../providers/provider.ts';
-import { requireFittingExternalId, requireFittingMetadata } from '../../providers/record-rules.ts';
+import {
+  metadataSchemaOf,
+  requireFittingExternalId,
+  requireFittingMetadata,
+} from '../../providers/record-rules.ts';
+import { requireFittingParts } from './device-parts.ts';
 import {
   type Device,
   type DeviceFilters,
@@ -40,6 +45,12 @@ export interface DevicesDeps {
 
 export type ListFilters = Omit<DeviceFilters, 'limitedTo'>;
 
+export interface MetadataDefinition {
+  readonly providerType: string;
+  readonly schema: Record<string, unknown>;
+  readonly data: Device['deviceMetadata'];
+}
+
 export interface DevicesService {
   list(
     call: Call,
@@ -48,6 +59,7 @@ export interface DevicesService {
     page: DevicePage,
   ): Promise<{ items: Device[]; total: number }>;
   get(call: Call, org: OrgScope, id: string, includeDeleted: boolean): Promise<Device>;
+  metadataDefinition(call: Call, org: OrgScope, id: string): Promise<MetadataDefinition>;
   create(call: Call, org: OrgScope, input: CreateDeviceRequest): Promise<Device>;
   update(call: Call, org: OrgScope, id: string, input: UpdateDeviceRequest): Promise<Device>;
   /** Recursive: its entities first. */
@@ -63,13 +75,13 @@ export function createDevicesService(deps: DevicesDeps): DevicesService {
       const limitedTo = entityLimit(principalOf(call));
       return db.inOrg(org.id, (tx) => listDevices(tx, org.id, { ...filters, limitedTo }, page));
     },
-    async get(call, org, id, includeDeleted) {
-      const limitedTo = entityLimit(principalOf(call));
-      const device = await db.inOrg(org.id, (tx) =>
-        findDevice(tx, org.id, id, { includeDeleted, limitedTo }),
-      );
-      if (device === null) throw notFound();
-      return device;
+    get: (call, org, id, includeDeleted) => getDevice(db, call, org, id, includeDeleted),
+    async metadataDefinition(call, org, id) {
+      const device = await getDevice(db, call, org, id, false);
+      const integration = await db.inOrg(org.id, (tx) => holdIntegration(tx, org.id, device.integrationId));
+      const providerType = integration?.providerType ?? '';
+      const schema = metadataSchemaOf(deps.manifestOf(providerType), 'deviceMetadata');
+      return { providerType, schema, data: device.deviceMetadata };
     },
     create: (call, org, input) => createDevice(deps, call, org, input),
     update: (call, org, id, input) => changeDevice(deps, call, org, id, editing(deps, org, input)),
@@ -77,6 +89,19 @@ export function createDevicesService(deps: DevicesDeps): DevicesService {
     restore: (call, org, id) => changeDevice(deps, call, org, id, restoring),
     purge: (call, org, id, recursive) => changeDevice(deps, call, org, id, purging(recursive)),
   };
+}
+
+async function getDevice(
+  db: Database,
+  call: Call,
+  org: OrgScope,
+  id: string,
+  includeDeleted: boolean,
+): Promise<Device> {
+  const limitedTo = entityLimit(principalOf(call));
+  const device = await db.inOrg(org.id, (tx) => findDevice(tx, org.id, id, { includeDeleted, limitedTo }));
+  if (device === null) throw notFound();
+  return device;
 }
 
 async function createDevice(
@@ -96,8 +121,9 @@ async function createDevice(
     if (!integration?.isLive) throw invalid('/integration_id', 'is not an integration of this organization');
     const manifest = deps.manifestOf(integration.providerType);
     if (manifest !== null) {
-      requireFittingExternalId(manifest.deviceExternalId, externalId);
+      requireFittingExternalId(manifest.deviceExternalId, externalId, manifest.deviceExternalIdPattern);
       requireFittingMetadata(manifest.deviceMetadata, deviceMetadata, '/device_metadata');
+      await requireFittingParts(tx, org.id, manifest, deviceMetadata, deps.manifestOf);
     }
     const fields = { id: ulid(), integrationId: integration.id, name, externalId, deviceMetadata };
     const device = await refuseTakenExternalId(insertDevice(tx, org.id, fields));
@@ -169,9 +195,12 @@ async function requireFitting(
   const integration = await holdIntegration(tx, orgId, integrationId);
   const manifest = integration && deps.manifestOf(integration.providerType);
   if (!manifest) return;
-  if (edit.externalId !== undefined) requireFittingExternalId(manifest.deviceExternalId, edit.externalId);
-  if (edit.deviceMetadata !== undefined)
+  if (edit.externalId !== undefined)
+    requireFittingExternalId(manifest.deviceExternalId, edit.externalId, manifest.deviceExternalIdPattern);
+  if (edit.deviceMetadata !== undefined) {
     requireFittingMetadata(manifest.deviceMetadata, edit.deviceMetadata, '/device_metadata');
+    await requireFittingParts(tx, orgId, manifest, edit.deviceMetadata, deps.manifestOf);
+  }
 }
 
 function deleting(recursive: boolean): DeviceChange {

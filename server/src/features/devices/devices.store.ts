@@ -28,6 +28,7 @@ export interface DeviceFilters extends DeletionOptions {
   readonly kind: string | null;
   readonly externalId: string | null;
   readonly hasExternalId: boolean | null;
+  readonly hasChannel: boolean | null;
   readonly q: string | null;
 }
 
@@ -66,6 +67,9 @@ export async function listDevices(
     filters.kind === null ? null : sql`d.device_metadata ->> 'kind' = ${filters.kind}`,
     filters.externalId === null ? null : sql`d.external_id = ${filters.externalId}`,
     filters.hasExternalId === null ? null : sql`(d.external_id is not null) = ${filters.hasExternalId}`,
+    filters.hasChannel === null
+      ? null
+      : sql`(coalesce(d.device_metadata ->> 'channel', '') <> '') = ${filters.hasChannel}`,
     localizedTextFilter(sql`d.name`, filters.q),
   );
   const { total } = await tx.one<{ total: number }>(

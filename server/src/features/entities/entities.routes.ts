@@ -2,11 +2,18 @@ import type { Entity as EntityRecord } from '@lintel/contract/entities';
 import { toRfc3339 } from '../../kernel/clock.ts';
 import type { HandlersOf } from '../../kernel/handler.ts';
 import { parseEntityTypes } from './entities.rules.ts';
-import type { EntitiesService, ListFilters } from './entities.service.ts';
+import type { EntitiesService, ListFilters, MetadataDefinition } from './entities.service.ts';
 import type { Entity, EntityPage, EntitySort } from './entities.store.ts';
 import type { EntityEditingService } from './entity-editing.service.ts';
+import type { PortalView } from './portal-entities.ts';
 
-type ReadIds = 'list_entities' | 'get_entity' | 'list_integration_entities' | 'list_device_entities';
+type ReadIds =
+  | 'list_entities'
+  | 'get_entity'
+  | 'list_integration_entities'
+  | 'list_device_entities'
+  | 'get_entity_metadata_definition'
+  | 'get_device_entity_metadata_definition';
 type EditIds =
   | 'create_entity'
   | 'update_entity'
@@ -34,6 +41,10 @@ function readRoutes(entities: EntitiesService): HandlersOf<ReadIds> {
       toPage(await entities.listOfIntegration(call, org, params.id, filtersOf(query), pageOf(query))),
     list_device_entities: async ({ call, org, params, query }) =>
       toPage(await entities.listOfDevice(call, org, params.device_id, filtersOf(query), pageOf(query))),
+    get_entity_metadata_definition: async ({ call, org, params }) =>
+      toDefinition(await entities.metadataDefinition(call, org, params.id)),
+    get_device_entity_metadata_definition: async ({ call, org, params, query }) =>
+      toDefinition(await entities.newMetadataDefinition(call, org, params.device_id, query.entity_type)),
   };
 }
 
@@ -48,6 +59,10 @@ function editRoutes(editing: EntityEditingService): HandlersOf<EditIds> {
     restore_entity: async ({ call, org, params }) => toRecord(await editing.restore(call, org, params.id)),
     hard_delete_entity: async ({ call, org, params }) => toRecord(await editing.purge(call, org, params.id)),
   };
+}
+
+function toDefinition({ providerType, entityType, schema, data }: MetadataDefinition) {
+  return { provider_type: providerType, entity_type: entityType, schema, data };
 }
 
 interface ListQuery {
@@ -87,11 +102,17 @@ function toRecord(entity: Entity): EntityRecord {
     zone_id: entity.zoneId,
     metadata: entity.metadata,
     entity_metadata: entity.metadata,
-    state: stateOf(entity),
+    ...(entity.portal && { entry_kind: entity.portal.entryKind }),
+    state: entity.portal ? portalStateOf(entity.portal) : stateOf(entity),
     created_at: toRfc3339(entity.createdAt),
     updated_at: toRfc3339(entity.updatedAt),
     ...(entity.deletedAt ? { deleted_at: toRfc3339(entity.deletedAt) } : {}),
   };
+}
+
+function portalStateOf({ state }: PortalView): EntityRecord['state'] {
+  if (!('observedAt' in state)) return state;
+  return { status: state.status, source: state.source, observed_at: toRfc3339(state.observedAt) };
 }
 
 function stateOf({ status, stateSource, observedAt }: Entity): EntityRecord['state'] {

@@ -2,6 +2,7 @@ import type { EntityType } from '@lintel/contract/entities';
 import type { Tx } from '../../db/database.ts';
 import { type DeletionOptions, everyFilter, livenessFilter, textFilter } from '../../db/list-filters.ts';
 import { type SqlQuery, sql } from '../../db/sql.ts';
+import type { PortalView } from './portal-entities.ts';
 
 export interface Entity {
   readonly id: string;
@@ -14,6 +15,8 @@ export interface Entity {
   readonly status: 'open' | 'closed' | 'unknown' | null;
   readonly stateSource: string | null;
   readonly observedAt: Date | null;
+  /** Of an entity whose device is made of others; not of the table. */
+  readonly portal?: PortalView;
   readonly createdAt: Date;
   readonly updatedAt: Date;
   readonly deletedAt: Date | null;

@@ -7,7 +7,6 @@ import { AppError, invalid, notFound } from '../../kernel/app-error.ts';
 import { type Call, entityLimit, type OrgScope, principalOf } from '../../kernel/call.ts';
 import { changedFields, parseExternalId, requireUnlimited } from '../../kernel/resource-input.ts';
 import { ulid } from '../../kernel/ulid.ts';
-import type { ProviderManifest } from '../../providers/provider.ts';
 import { requireFittingExternalId, requireFittingMetadata } from '../../providers/record-rules.ts';
 import { editMetadata, mergeMetadata, parseEntityName } from './entities.rules.ts';
 import {
@@ -21,11 +20,11 @@ import {
   setEntityDeleted,
   updateEntity,
 } from './entities.store.ts';
+import { type PortalDeps, withPortals } from './portal-entities.ts';
 
-export interface EntityEditingDeps {
+/** `manifestOf` is null for a provider type this build does not have: then its rules are unknown and nothing is refused. */
+export interface EntityEditingDeps extends PortalDeps {
   readonly db: Database;
-  /** Null for a provider type this build does not have: then its rules are unknown and nothing is refused. */
-  readonly manifestOf: (providerType: string) => ProviderManifest | null;
 }
 
 export interface EntityEditingService {
@@ -87,7 +86,7 @@ async function createEntity(
     await requireZone(tx, org.id, fields.zoneId);
     requireFitting(deps, device, fields);
     await refuseTakenExternalId(insertEntity(tx, org.id, fields));
-    const entity = await shown(tx, org.id, fields.id);
+    const entity = await shown(deps, tx, org.id, fields.id);
     await record(tx, call, org, 'entity.created', entity, { device_id: device.id });
     return entity;
   });
@@ -126,8 +125,9 @@ async function changeEntity(
     if (before === null || device === null) throw notFound();
     if (change.of === 'live' && before.deletedAt !== null) throw notFound();
     const details = await change.work(tx, before, device);
-    const entity = (await findEntity(tx, org.id, id, true)) ?? before;
-    await record(tx, call, org, change.type, entity, details);
+    const after = (await findEntity(tx, org.id, id, true)) ?? before;
+    await record(tx, call, org, change.type, after, details);
+    const [entity = after] = await withPortals(tx, deps, org.id, [after]);
     return entity;
   });
 }
@@ -218,13 +218,15 @@ function requireFitting(
 ): void {
   const manifest = deps.manifestOf(device.providerType);
   if (manifest === null) return;
-  if (externalId !== undefined) requireFittingExternalId(manifest.entityExternalId, externalId);
+  if (externalId !== undefined)
+    requireFittingExternalId(manifest.entityExternalId, externalId, manifest.entityExternalIdPattern);
   if (metadata !== undefined) requireFittingMetadata(manifest.entityMetadata, metadata, '/metadata');
 }
 
-async function shown(tx: Tx, orgId: string, id: string): Promise<Entity> {
-  const entity = await findEntity(tx, orgId, id, true);
-  if (entity === null) throw notFound();
+async function shown(deps: EntityEditingDeps, tx: Tx, orgId: string, id: string): Promise<Entity> {
+  const found = await findEntity(tx, orgId, id, true);
+  const [entity] = found === null ? [] : await withPortals(tx, deps, orgId, [found]);
+  if (entity === undefined) throw notFound();
   return entity;
 }
 

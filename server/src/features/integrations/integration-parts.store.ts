@@ -1,6 +1,7 @@
 // What hangs on an integration: its zones, its devices and their entities.
 import type { Tx } from '../../db/database.ts';
 import { sql } from '../../db/sql.ts';
+import type { DiscoveryRule } from '../../providers/provider.ts';
 
 export interface PartCounts {
   readonly zones: number;
@@ -59,4 +60,27 @@ export async function purgeParts(tx: Tx, orgId: string, integrationId: string): 
     sql`delete from zones where org_id = ${orgId} and integration_id = ${integrationId}`,
   );
   return { zones, devices, entities };
+}
+
+const METADATA = 'device.device_metadata.';
+
+/** The ids by which its live devices or entities stand for something of the provider. */
+export async function listAddedIds(
+  tx: Tx,
+  orgId: string,
+  integrationId: string,
+  rule: DiscoveryRule,
+): Promise<string[]> {
+  const id =
+    rule === 'device.external_id'
+      ? sql`d.external_id`
+      : rule === 'entity.external_id'
+        ? sql`e.external_id`
+        : sql`d.device_metadata ->> ${rule.slice(METADATA.length)}`;
+  const rows = await tx.query<{ id: string }>(sql`
+    select distinct ${id} as id
+    from devices d left join entities e on e.org_id = d.org_id and e.device_id = d.id and e.deleted_at is null
+    where d.org_id = ${orgId} and d.integration_id = ${integrationId} and d.deleted_at is null
+      and ${id} is not null`);
+  return rows.map((row) => row.id);
 }

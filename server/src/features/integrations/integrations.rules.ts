@@ -1,7 +1,10 @@
+import type { IntegrationOp } from '@lintel/contract/integration-ops';
 import type { ProviderDefinition } from '@lintel/contract/integrations';
 import type { TObject } from 'typebox';
 import { AppError, type FieldProblem, invalid } from '../../kernel/app-error.ts';
-import type { ProviderManifest } from '../../providers/provider.ts';
+import { opsOf } from '../../providers/ops.ts';
+import type { OpDefinition, ProviderManifest } from '../../providers/provider.ts';
+import { plainSchema } from '../../providers/record-rules.ts';
 
 export type CheckShape = (schema: TObject, value: unknown) => readonly FieldProblem[];
 
@@ -10,10 +13,10 @@ export function requireShape(
   checkShape: CheckShape,
   schema: TObject,
   value: unknown,
-  member: '/config' | '/secrets',
+  member: '/config' | '/secrets' | '',
 ): void {
   const problems = checkShape(schema, value).map(({ path, message }) => ({
-    path: path === '/' ? member : `${member}${path}`,
+    path: path === '/' ? member || '/' : `${member}${path}`,
     message,
   }));
   const [first] = problems;
@@ -38,12 +41,40 @@ export function definitionOf(manifest: ProviderManifest): ProviderDefinition {
     actions: [...manifest.actions],
     device_external_id: manifest.deviceExternalId,
     entity_external_id: manifest.entityExternalId,
+    ...(manifest.deviceExternalIdPattern === undefined
+      ? {}
+      : { device_external_id_pattern: manifest.deviceExternalIdPattern }),
+    ...(manifest.entityExternalIdPattern === undefined
+      ? {}
+      : { entity_external_id_pattern: manifest.entityExternalIdPattern }),
     default_min_interval_ms: manifest.defaultMinIntervalMs,
+    ops: opsOf(manifest).map(opRecord),
+    ...(manifest.discovery === undefined ? {} : { discovered_as: manifest.discovery }),
   };
 }
 
-/** TypeBox keeps marks of its own under `~` names; they are no JSON Schema keywords. */
-function plainSchema(schema: TObject): Record<string, unknown> {
-  const text = JSON.stringify(schema, (key, value: unknown) => (key.startsWith('~') ? undefined : value));
-  return JSON.parse(text) as Record<string, unknown>;
+const roles = {
+  read: 'integrations:read',
+  update: 'integrations:update',
+  secret: 'integrations:secrets',
+} as const;
+
+export const roleFor = ({ effect }: OpDefinition) => roles[effect];
+
+export function opRecord(op: OpDefinition): IntegrationOp {
+  return {
+    id: op.id,
+    label: { ...op.label },
+    description: op.description,
+    input_schema: plainSchema(op.input),
+    mutates: op.effect === 'update',
+    role: roleFor(op),
+  };
+}
+
+/** What an event may tell of an input. */
+export function auditableInput(op: OpDefinition, input: object): Record<string, unknown> {
+  const shown = Object.entries(op.input.properties).filter(([, schema]) => !Reflect.get(schema, 'writeOnly'));
+  const names = new Set(shown.map(([name]) => name));
+  return Object.fromEntries(Object.entries(input).filter(([name]) => names.has(name)));
 }

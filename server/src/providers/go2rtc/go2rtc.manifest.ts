@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { noInput } from '../ops.ts';
 import type { ProviderManifest } from '../provider.ts';
 
 const closed = { additionalProperties: false };
@@ -76,4 +77,14 @@ export const go2rtcManifest: ProviderManifest = {
   entityExternalId: 'optional',
   defaultMinIntervalMs: 0,
   defaultPulseSeconds: () => null,
+  ops: [
+    {
+      id: 'streams.list',
+      label: { en: 'List the streams' },
+      description: 'The streams the relay has, with the number of their sources and viewers.',
+      input: noInput,
+      effect: 'read',
+    },
+  ],
+  discovery: 'device.external_id',
 };

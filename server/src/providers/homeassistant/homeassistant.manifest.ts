@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import type { ProviderManifest } from '../provider.ts';
+import { isMomentary } from './homeassistant.wire.ts';
 
 const closed = { additionalProperties: false };
 
@@ -23,6 +24,16 @@ export const HomeassistantConfig = Type.Object(
 );
 export type HomeassistantConfig = Static<typeof HomeassistantConfig>;
 
+const EntitiesInput = Type.Object(
+  {
+    domain: Type.Optional(
+      Type.String({ pattern: '^[a-z0-9_]{1,64}$', description: 'Kind of entity, such as lock' }),
+    ),
+  },
+  closed,
+);
+export type EntitiesInput = Static<typeof EntitiesInput>;
+
 export const homeassistantManifest: ProviderManifest = {
   type: 'homeassistant',
   label: { en: 'Home Assistant' },
@@ -34,9 +45,21 @@ export const homeassistantManifest: ProviderManifest = {
   deviceMetadata: Type.Object({}, closed),
   entityMetadata: Type.Object({}, closed),
   actions: ['open', 'close', 'toggle'],
-  pulseBy: 'server',
+  // A button and a script end by themselves and have nothing to close.
+  pulseBy: ({ externalId }) => (isMomentary(externalId?.split('.')[0] ?? '') ? 'device' : 'server'),
   deviceExternalId: 'optional',
   entityExternalId: 'required',
+  entityExternalIdPattern: '^[a-z0-9_]{1,64}\\.[a-z0-9_]{1,200}$',
   defaultMinIntervalMs: 0,
   defaultPulseSeconds: () => null,
+  ops: [
+    {
+      id: 'entities.list',
+      label: { en: 'List the entities of the hub' },
+      description: 'Id, name and state of what the hub has, of all kinds or of one.',
+      input: EntitiesInput,
+      effect: 'read',
+    },
+  ],
+  discovery: 'entity.external_id',
 };

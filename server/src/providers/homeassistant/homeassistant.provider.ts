@@ -11,6 +11,7 @@ import { type HttpOutcome, httpOnce } from '../transport/http-once.ts';
 import { type HomeassistantConfig, homeassistantManifest } from './homeassistant.manifest.ts';
 import { type HubState, isMomentary, parseHubEntity, statusOf } from './homeassistant.wire.ts';
 import { commandHub, type HubDeps } from './hub-command.ts';
+import { createHubOps, discoverHub } from './hub-ops.ts';
 import { type HubSocket, type HubSocketTimes, openHubSocket } from './hub-socket.ts';
 
 const TIMES: HubSocketTimes = {
@@ -43,6 +44,8 @@ function connect({ config, secrets }: Link, context: ProviderContext, times: Hub
       close: (command) => commandHub(deps, 'close', command),
       toggle: (command) => commandHub(deps, 'toggle', command),
     },
+    ops: createHubOps(deps, () => healthOf(socket, http.works())),
+    discover: (limits) => discoverHub(deps, limits),
     health: () => healthOf(socket, http.works()),
     bind: reporter.bind,
     async close() {

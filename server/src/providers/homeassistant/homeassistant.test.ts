@@ -69,6 +69,7 @@ describe('the table of services', () => {
     state: 'on',
     supportedFeatures,
     contextId: null,
+    name: null,
   });
   it.each<[string, Verb, string | null]>([
     ['switch', 'open', 'turn_on'],

@@ -12,6 +12,8 @@ export interface HubState {
   readonly state: string;
   readonly supportedFeatures: number;
   readonly contextId: string | null;
+  /** What people call it; null when the hub has no name for it. */
+  readonly name: string | null;
 }
 
 export function parseHubEntity(externalId: string | null): HubEntity | null {
@@ -95,19 +97,30 @@ export const observedIn = ({ state }: HubState): ObservedStatus | null =>
 export function readState(value: unknown): HubState | null {
   const { entity_id: entityId, state, attributes, context } = objectOf(value);
   if (typeof entityId !== 'string' || typeof state !== 'string') return null;
-  const features = objectOf(attributes).supported_features;
+  const { supported_features: features, friendly_name: name } = objectOf(attributes);
   const contextId = objectOf(context).id;
   return {
     entityId,
     state,
     supportedFeatures: typeof features === 'number' ? features : 0,
     contextId: typeof contextId === 'string' ? contextId : null,
+    name: typeof name === 'string' && name !== '' ? name.slice(0, 200) : null,
   };
 }
 
 export function parseState(body: string): HubState | null {
   return readState(parseJson(body));
 }
+
+/** Null for what is no list of states. */
+export function parseStates(body: string): HubState[] | null {
+  const list = parseJson(body);
+  return Array.isArray(list) ? list.map(readState).filter((state) => state !== null) : null;
+}
+
+/** What can stand for a door or a light. */
+export const isOffered = ({ entityId }: HubState): boolean =>
+  /^(switch|light|lock|cover|button|input_button|input_boolean|script)\./.test(entityId);
 
 const HTTP_REFUSALS: Readonly<Record<number, string>> = {
   400: 'the hub does not accept the command',

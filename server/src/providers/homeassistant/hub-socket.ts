@@ -21,6 +21,8 @@ export interface HubSocket {
   readonly phase: () => 'connecting' | 'live' | 'lost' | 'refused';
   /** Undefined while the states are not known; null for an entity the hub does not have. */
   state(entityId: string): HubState | null | undefined;
+  /** All there are; null while they are not known. */
+  states(): readonly HubState[] | null;
   /** Null when there is no live connection: then nothing was sent. */
   request(message: Record<string, unknown>): Promise<HubReply> | null;
   /** Returns the way to stop it. */
@@ -66,6 +68,7 @@ export function openHubSocket(url: string, token: Secret, times: HubSocketTimes)
   return {
     phase: () => phase,
     state: (entityId) => (states === null ? undefined : (states.get(entityId) ?? null)),
+    states: () => (states === null ? null : [...states.values()]),
     request: (message) => (states === null ? null : (session?.request(message) ?? null)),
     listen(listener) {
       listeners.add(listener);

@@ -58,6 +58,12 @@ export const KnxEntityMetadata = Type.Object(
   { additionalProperties: false },
 );
 
+const GroupInput = Type.Object(
+  { group_address: Type.String({ pattern: GROUP_ADDRESS, description: 'As 2/1/1' }) },
+  { additionalProperties: false },
+);
+export type GroupInput = Static<typeof GroupInput>;
+
 const nothing = Type.Object({}, { additionalProperties: false });
 
 export const knxManifest: ProviderManifest = {
@@ -71,8 +77,18 @@ export const knxManifest: ProviderManifest = {
   actions: ['open', 'close'],
   deviceExternalId: 'optional',
   entityExternalId: 'required',
+  entityExternalIdPattern: GROUP_ADDRESS,
   defaultMinIntervalMs: 0,
   // Nor has it a pulse: without an order to close, what was opened stays open.
   pulseBy: 'server',
   defaultPulseSeconds: () => null,
+  ops: [
+    {
+      id: 'group.read',
+      label: { en: 'Read a group address' },
+      description: 'Asks the bus for the value of a group address of one bit; whoever holds it answers.',
+      input: GroupInput,
+      effect: 'read',
+    },
+  ],
 };

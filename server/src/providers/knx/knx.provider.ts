@@ -1,3 +1,4 @@
+import { done, tested } from '../ops.ts';
 import type {
   Command,
   Connection,
@@ -5,11 +6,20 @@ import type {
   Health,
   Link,
   ObservedStatus,
+  OpLimits,
+  OpResult,
   ProviderContext,
   ProviderDefinition,
 } from '../provider.ts';
-import { type KnxConfig, knxManifest } from './knx.manifest.ts';
-import { groupWrite, parseGroupAddress, parseIndividualAddress } from './knx.wire.ts';
+import { type GroupInput, type KnxConfig, knxManifest } from './knx.manifest.ts';
+import {
+  groupRead,
+  groupWrite,
+  parseGroupAddress,
+  parseIndividualAddress,
+  type Telegram,
+} from './knx.wire.ts';
+import { createExpectations, type Expectations } from './knx-expectations.ts';
 import { createStatusObjects, type StatusObjects } from './knx-status.ts';
 import { createTunnel, type Tunnel, type TunnelTiming } from './knx-tunnel.ts';
 
@@ -30,6 +40,12 @@ const healthByState: Readonly<Record<ReturnType<Tunnel['state']>, Health>> = {
   failing: 'error',
 };
 
+const tunnelMessages: Readonly<Record<ReturnType<Tunnel['state']>, string>> = {
+  up: 'there is a tunnel through the gateway',
+  connecting: 'a tunnel is being asked for',
+  failing: 'the gateway gives no tunnel; it is tried again',
+};
+
 /** The answer has to be back before the caller's own deadline turns it into "unknown". */
 const ANSWER_MARGIN_MS = 100;
 
@@ -46,6 +62,7 @@ interface Bus {
 export function connectKnx(link: Link, context: ProviderContext, times: TunnelTiming): Connection {
   const config = link.config as KnxConfig;
   const { clock, logger, onState } = context;
+  const heard = createExpectations<Telegram>();
   const objects = createStatusObjects({
     clock,
     onState,
@@ -61,7 +78,10 @@ export function connectKnx(link: Link, context: ProviderContext, times: TunnelTi
     timing: times,
     clock,
     logger: logger.child({ integration_id: link.integrationId }),
-    onIndication: objects.take,
+    onIndication: (telegram) => {
+      objects.take(telegram);
+      heard.tell(telegram);
+    },
     onUp: objects.readAll,
     onOutOfSight: objects.loseSight,
   });
@@ -71,10 +91,41 @@ export function connectKnx(link: Link, context: ProviderContext, times: TunnelTi
       open: (command) => change(bus, command, 'open'),
       close: (command) => change(bus, command, 'closed'),
     },
+    ops: {
+      'connection.test': async () => {
+        const state = tunnel.state();
+        return tested(healthByState[state], tunnelMessages[state]);
+      },
+      'group.read': (input, limits) => readGroup(tunnel, heard, input as GroupInput, limits),
+    },
     health: () => healthByState[tunnel.state()],
     bind: objects.bind,
     close: tunnel.close,
   };
+}
+
+const RESPONSE_WITHIN_MS = 3_000;
+
+async function readGroup(
+  tunnel: Tunnel,
+  heard: Expectations<Telegram>,
+  { group_address: address }: GroupInput,
+  { deadlineMs, signal }: OpLimits,
+): Promise<OpResult> {
+  const group = parseGroupAddress(address);
+  if (group === null) return { kind: 'not_sent', reason: 'the broadcast address can not be read' };
+  const response = heard.expect((telegram) =>
+    telegram.group === group && telegram.service === 'response' ? telegram : null,
+  );
+  try {
+    const sent = await tunnel.send(groupRead(group), { urgent: false, sendBeforeMs: deadlineMs, signal });
+    if (sent.kind !== 'confirmed') return sent;
+    const telegram = await response.within(RESPONSE_WITHIN_MS);
+    if (telegram === null) return { kind: 'unknown', reason: 'nobody on the bus answers for this address' };
+    return done({ group_address: address, value: telegram.value });
+  } finally {
+    response.cancel();
+  }
 }
 
 async function change(bus: Bus, command: Command, wanted: ObservedStatus): Promise<Delivery> {

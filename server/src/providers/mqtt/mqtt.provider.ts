@@ -12,6 +12,7 @@ import { awaitConfirmation, type Confirmation } from '../transport/confirmation.
 import { brokerSettingsOf } from '../transport/mqtt-broker.ts';
 import { deliver } from '../transport/mqtt-delivery.ts';
 import { createMqttLink, type MqttLink, type MqttMessage } from '../transport/mqtt-link.ts';
+import { testBroker } from '../transport/mqtt-test.ts';
 import { mqttManifest } from './mqtt.manifest.ts';
 import { isWanted, type MqttMapping, mappingOf, statusOf } from './mqtt.wire.ts';
 
@@ -46,6 +47,7 @@ function connect(link: Link, context: ProviderContext): Connection {
   const act = (verb: Verb) => (command: Command) => send(state, broker, verb, command);
   return {
     actions: { open: act('open'), close: act('close'), toggle: act('toggle') },
+    ops: { 'connection.test': async () => testBroker(broker) },
     health: () => (broker.connected() ? (broker.undisturbed() ? 'ok' : 'reduced') : 'error'),
     bind: (entities) => bind(state, broker, entities),
     close: () => broker.close(),

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { noInput } from '../ops.ts';
 import type { ProviderManifest } from '../provider.ts';
 
 export const VENDOR_URL = 'https://api1.pal-es.com/v1/bt/';
@@ -55,7 +56,18 @@ export const palgateCloudManifest: ProviderManifest = {
   // The gate only knows a pulse and closes by itself; its position is never reported.
   actions: ['open'],
   deviceExternalId: 'required',
+  deviceExternalIdPattern: '^[^:\\s/?#]{1,64}(:2)?$',
   entityExternalId: 'refused',
   defaultMinIntervalMs: 0,
   defaultPulseSeconds: () => null,
+  ops: [
+    {
+      id: 'devices.list',
+      label: { en: 'List the gates' },
+      description: 'The gates of the account, and what this account may do with each.',
+      input: noInput,
+      effect: 'read',
+    },
+  ],
+  discovery: 'device.external_id',
 };

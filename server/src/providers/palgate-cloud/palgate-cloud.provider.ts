@@ -1,9 +1,12 @@
+import { mapDone, tested, testedFailure } from '../ops.ts';
 import type {
   Command,
   Connection,
   Delivery,
   Health,
   Link,
+  OpLimits,
+  OpResult,
   ProviderContext,
   ProviderDefinition,
 } from '../provider.ts';
@@ -13,9 +16,12 @@ import { type PalgateCloudConfig, palgateCloudManifest, VENDOR_URL } from './pal
 import {
   checkPath,
   deriveToken,
+  devicesPath,
+  discoveredGates,
   isTokenValid,
   openPath,
   parseGate,
+  readGates,
   readOpenReply,
 } from './palgate-cloud.wire.ts';
 
@@ -39,7 +45,14 @@ function connect(link: Link, context: ProviderContext, checks: PollingTimes): Co
     health = isTokenValid(outcome) ? 'ok' : healthAfter(outcome);
     return health === 'ok';
   });
+  const gates = async ({ deadlineMs, signal }: OpLimits) =>
+    readGates(await account.get(devicesPath, deadlineMs, signal));
   return {
+    ops: {
+      'connection.test': (_input, limits) => test(account, context, limits),
+      'devices.list': (_input, limits) => gates(limits),
+    },
+    discover: async (limits) => mapDone(await gates(limits), discoveredGates),
     actions: {
       async open(command) {
         const { delivery, outcome } = await open(account, command);
@@ -51,6 +64,14 @@ function connect(link: Link, context: ProviderContext, checks: PollingTimes): Co
     bind: () => {},
     close: () => polling.close(),
   };
+}
+
+async function test(account: Account, { clock }: ProviderContext, limits: OpLimits): Promise<OpResult> {
+  const path = checkPath(Math.floor(clock.millis() / 1000));
+  const outcome = await account.get(path, limits.deadlineMs, limits.signal);
+  if (outcome.kind !== 'response') return testedFailure(outcome);
+  if (isTokenValid(outcome)) return tested('ok', 'the cloud accepts the session token');
+  return tested(healthAfter(outcome), `the cloud does not accept the session token (${outcome.status})`);
 }
 
 type Account = ReturnType<typeof createAccount>;

@@ -1,6 +1,7 @@
 // wire-facts 5. The interface has no official documentation.
 import { createCipheriv, createDecipheriv } from 'node:crypto';
-import type { Delivery } from '../provider.ts';
+import { done } from '../ops.ts';
+import type { Delivery, DiscoveredDevice, OpResult } from '../provider.ts';
 import type { HttpOutcome } from '../transport/http-once.ts';
 
 export type TokenType = 'sms' | 'primary' | 'secondary';
@@ -71,6 +72,46 @@ export function readOpenReply(outcome: HttpOutcome): Delivery {
   return { kind: 'unknown', reason: 'the answer of the cloud cannot be read' };
 }
 
+export const devicesPath = 'devices/';
+
+export interface Gate {
+  readonly id: string;
+  readonly name: string;
+  readonly outputs: readonly (1 | 2)[];
+  readonly admin: boolean;
+  /** Such a gate can not be opened through the cloud. */
+  readonly local_only: boolean;
+}
+
+export function readGates(outcome: HttpOutcome): OpResult<Gate[]> {
+  if (outcome.kind !== 'response') return outcome;
+  const refusal = REFUSALS[outcome.status];
+  if (refusal !== undefined) return { kind: 'refused', reason: refusal };
+  const { err, error, status, devices } = parseObject(outcome.body);
+  if (outcome.status !== 200 || err || error || status !== 'ok' || !Array.isArray(devices))
+    return { kind: 'unknown', reason: `the cloud answered ${outcome.status}, no list of gates` };
+  return done(devices.flatMap(gateOf));
+}
+
+function gateOf(record: unknown): Gate[] {
+  const { id, name1, output1, output2, admin, localOnly } = objectOf(record);
+  if (typeof id !== 'string' || parseGate(id) === null) return [];
+  const name = typeof name1 === 'string' && name1 !== '' ? name1 : id;
+  const outputs = [...(output1 === false ? [] : [1 as const]), ...(output2 === true ? [2 as const] : [])];
+  return [{ id, name, outputs, admin: admin === true, local_only: localOnly === true }];
+}
+
+/** The second output of a gate is a device of its own, as `id:2`. */
+export function discoveredGates(gates: readonly Gate[]): DiscoveredDevice[] {
+  return gates.flatMap(({ id, name, outputs }) =>
+    outputs.map((output) =>
+      output === 1
+        ? { externalId: id, name, channelCount: 1 }
+        : { externalId: `${id}:2`, name: `${name} (2)`, channelCount: 1 },
+    ),
+  );
+}
+
 export function isTokenValid(outcome: HttpOutcome): boolean {
   return (
     outcome.kind === 'response' && outcome.status === 200 && parseObject(outcome.body).msg === 'token valid'
@@ -80,8 +121,11 @@ export function isTokenValid(outcome: HttpOutcome): boolean {
 function parseObject(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? { ...value } : {};
+    return objectOf(value);
   } catch {
     return {};
   }
 }
+
+const objectOf = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null ? { ...value } : {};

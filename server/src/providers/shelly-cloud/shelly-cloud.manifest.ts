@@ -15,7 +15,8 @@ export const ShellyCloudConfig = Type.Object(
         type: 'string',
         enum: ['v1', 'v2'],
         default: 'v2',
-        description: 'Version of the interface; v1 is given up by the vendor and has no pulse of its own',
+        description:
+          'Version of the interface; v1 is given up by the vendor and has no pulse of its own: the service closes',
       }),
     ),
     min_interval_ms: Type.Optional(
@@ -30,6 +31,17 @@ export const ShellyCloudConfig = Type.Object(
   closed,
 );
 export type ShellyCloudConfig = Static<typeof ShellyCloudConfig>;
+
+const DeviceInput = Type.Object(
+  {
+    device_id: Type.String({
+      pattern: '^[A-Za-z0-9_.-]{1,64}$',
+      description: 'Id of the device at the vendor',
+    }),
+  },
+  closed,
+);
+export type DeviceInput = Static<typeof DeviceInput>;
 
 export const shellyCloudManifest: ProviderManifest = {
   type: 'shelly_cloud',
@@ -55,8 +67,19 @@ export const shellyCloudManifest: ProviderManifest = {
     closed,
   ),
   actions: ['open', 'close'],
+  // v1 has no timer in the device.
+  pulseBy: ({ config }) => ((config as ShellyCloudConfig).api === 'v1' ? 'server' : 'device'),
   deviceExternalId: 'required',
   entityExternalId: 'refused',
   defaultMinIntervalMs: 1000,
   defaultPulseSeconds: () => null,
+  ops: [
+    {
+      id: 'device.status',
+      label: { en: 'Read the status of a device' },
+      description: 'What the cloud knows of a device; takes one of the calls the vendor allows each second.',
+      input: DeviceInput,
+      effect: 'read',
+    },
+  ],
 };

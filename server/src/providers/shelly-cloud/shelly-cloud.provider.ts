@@ -1,3 +1,4 @@
+import { done, tested, testedFailure } from '../ops.ts';
 import type {
   Command,
   Connection,
@@ -5,18 +6,22 @@ import type {
   EntityBinding,
   Health,
   Link,
+  OpLimits,
+  OpResult,
   ProviderContext,
   ProviderDefinition,
 } from '../provider.ts';
 import { type HttpOutcome, httpOnce } from '../transport/http-once.ts';
 import { type Polling, type PollingTimes, startPolling } from '../transport/polling.ts';
 import { createCallGate } from './call-gate.ts';
-import { type ShellyCloudConfig, shellyCloudManifest } from './shelly-cloud.manifest.ts';
+import { type DeviceInput, type ShellyCloudConfig, shellyCloudManifest } from './shelly-cloud.manifest.ts';
 import {
   type Call,
   type Channel,
   channelStatus,
+  type DeviceStatus,
   devicesPerRead,
+  failureOf,
   readCall,
   readStatuses,
   readSwitchReply,
@@ -50,6 +55,10 @@ function connect(link: Link, context: ProviderContext, times: ShellyCloudTimes):
     actions: {
       open: (command) => switchOnce(account, polling, command, true),
       close: (command) => switchOnce(account, polling, command, false),
+    },
+    ops: {
+      'connection.test': (_input, limits) => test(account, entities, limits),
+      'device.status': (input, limits) => readDevice(account, (input as DeviceInput).device_id, limits),
     },
     health: account.health,
     bind(next) {
@@ -106,9 +115,6 @@ async function switchOnce(
   const { entity, deadlineMs, signal, pulseSeconds } = command;
   const channel = channelOf(entity);
   if (channel === null) return { kind: 'not_sent', reason: 'the device has no id' };
-  // Without a timer in the device a lost second command would leave the door open.
-  if (account.api === 'v1' && on && pulseSeconds !== null)
-    return { kind: 'not_sent', reason: 'v1 of the cloud has no pulse; use v2' };
   if (!(await account.gate.takePlace(deadlineMs, signal)))
     return { kind: 'not_sent', reason: 'one call per second: no place before the deadline' };
   account.noteCommand();
@@ -117,6 +123,36 @@ async function switchOnce(
   // What became of it, and of its pulse: the cloud reports nothing by itself.
   if (delivery.kind !== 'not_sent') polling.soon(1000 * ((on && pulseSeconds) || 1));
   return delivery;
+}
+
+async function readDevice(
+  account: Account,
+  device: string,
+  { deadlineMs, signal }: OpLimits,
+): Promise<OpResult<DeviceStatus>> {
+  if (!(await account.gate.takePlace(deadlineMs, signal)))
+    return { kind: 'not_sent', reason: 'one call per second: no place in time' };
+  const { api } = account;
+  const outcome = await account.post(readCall(api, account.key(), [device]), deadlineMs, signal);
+  const failure = failureOf(outcome);
+  if (failure !== null) return failure;
+  const statuses = readStatuses(api, [device], outcome);
+  if (statuses === null) return { kind: 'unknown', reason: 'the answer of the cloud cannot be read' };
+  const status = statuses.get(device);
+  return status === undefined ? { kind: 'refused', reason: 'the account has no such device' } : done(status);
+}
+
+/** The cloud lists nothing, so there is something to ask only when the integration has a device. */
+async function test(
+  account: Account,
+  entities: readonly EntityBinding[],
+  limits: OpLimits,
+): Promise<OpResult> {
+  const device = entities.find((entity) => entity.deviceExternalId !== null)?.deviceExternalId;
+  if (!device) return tested(account.health(), 'there is no device yet that the cloud could be asked about');
+  const found = await readDevice(account, device, limits);
+  if (found.kind === 'done') return tested('ok', 'the cloud answers for the devices of the account');
+  return found.kind === 'refused' ? tested('error', found.reason) : testedFailure(found);
 }
 
 function channelOf({ deviceExternalId, metadata }: EntityBinding): Channel | null {

@@ -7,6 +7,7 @@ import {
 } from '../../../test/support/peers/connected-provider.ts';
 import { type ShellyCloudPeer, startShellyCloudPeer } from '../../../test/support/peers/shelly-cloud-peer.ts';
 import type { Verb } from '../provider.ts';
+import { pulseOwnerOf } from '../record-rules.ts';
 import { createShellyCloud, shellyCloud } from './shelly-cloud.provider.ts';
 import { type Api, channelStatus, readStatuses, readSwitchReply, switchCall } from './shelly-cloud.wire.ts';
 
@@ -158,9 +159,11 @@ describe('a command', () => {
     expect(gateAtPeer()).toEqual({ output: true, toggleAfter: 3 });
   });
 
-  it('with a pulse is not sent over v1, which would leave the door open', async () => {
-    expect(await act(connect('v1'), 'open', gate, { pulseSeconds: 3 })).toMatchObject({ kind: 'not_sent' });
-    expect(sets()).toBe(0);
+  it('leaves the end of a pulse to the service over v1, which has no timer', async () => {
+    expect(await act(connect('v1'), 'open', gate, { pulseSeconds: 3 })).toMatchObject({ kind: 'delivered' });
+    expect(gateAtPeer()).toEqual({ output: true, toggleAfter: null });
+    const owner = (api: Api) => pulseOwnerOf(shellyCloud.manifest, { ...gate, config: { api } });
+    expect([owner('v1'), owner('v2')]).toEqual(['server', 'device']);
   });
 
   it('answered with isok is delivered too', async () => {

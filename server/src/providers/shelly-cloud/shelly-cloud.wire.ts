@@ -1,4 +1,5 @@
 // wire-facts 2.
+import type { Failure } from '../ops.ts';
 import type { Delivery, ObservedStatus } from '../provider.ts';
 import type { HttpOutcome } from '../transport/http-once.ts';
 
@@ -75,6 +76,16 @@ export function readSwitchReply(api: Api, outcome: HttpOutcome): Delivery {
     return { kind: 'delivered', observed: null };
   if (reply.isok === false) return { kind: 'refused', reason: 'the cloud did not switch' };
   return { kind: 'unknown', reason: 'the answer of the cloud cannot be read' };
+}
+
+/** Why a reading brought nothing; null when there is an answer to read. */
+export function failureOf(outcome: HttpOutcome): Failure | null {
+  if (outcome.kind !== 'response') return outcome;
+  if (outcome.status === 200) return null;
+  const reason = REFUSALS[outcome.status];
+  return reason === undefined
+    ? { kind: 'unknown', reason: `the cloud answered ${outcome.status}` }
+    : { kind: 'refused', reason };
 }
 
 /** Status by device; null when the answer cannot be read. A device the answer does not name is missing here too. */

@@ -8,6 +8,7 @@ import {
   deviceInfoCall,
   isMembers,
   type Members,
+  modelOf,
   type Reply,
   readFrame,
   statusOf,
@@ -23,6 +24,9 @@ export interface ShellySession extends DialInSession {
   call(call: Call, deadlineMs: number, signal?: AbortSignal): Promise<Answer>;
   /** What the device has said about a component so far. */
   status(component: string): ObservedStatus | null;
+  model(): string | null;
+  /** The names of the outputs it has told of. */
+  outputs(): readonly string[];
   end(): void;
 }
 
@@ -39,6 +43,7 @@ export interface ShellySessionDeps {
 interface State {
   readonly deps: ShellySessionDeps;
   deviceId: string | null;
+  model: string | null;
   nextId: number;
   readonly pending: Map<number, (answer: Answer) => void>;
   /** Only outputs are kept, so a device can not make it grow. */
@@ -46,11 +51,20 @@ interface State {
 }
 
 export function openShellySession(deps: ShellySessionDeps): ShellySession {
-  const state: State = { deps, deviceId: null, nextId: 1, pending: new Map(), components: new Map() };
+  const state: State = {
+    deps,
+    deviceId: null,
+    model: null,
+    nextId: 1,
+    pending: new Map(),
+    components: new Map(),
+  };
   void identify(state);
   return {
     call: (call, deadlineMs, signal) => exchange(state, call, deadlineMs, signal),
     status: (name) => knownStatus(state, name),
+    model: () => state.model,
+    outputs: () => [...state.components.keys()],
     end: () => deps.socket.reset(),
     onText: (text) => take(state, text),
     onClose() {
@@ -70,6 +84,7 @@ async function identify(state: State): Promise<void> {
     return;
   }
   state.deviceId = deviceId;
+  state.model = answer.kind === 'result' ? modelOf(answer) : null;
   onIdentified(deviceId);
 }
 

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { ProviderManifest } from '../provider.ts';
+import { shellyOps } from './shelly-ops.ts';
 
 const closed = { additionalProperties: false };
 
@@ -41,8 +42,7 @@ export const ShellyWebsocketEntityMetadata = Type.Object(
         pattern: '^(switch|cover):[0-9]{1,2}$',
         default: 'switch:0',
         description:
-          'The output of the device. A switch ends a pulse by itself; a cover can not, so a cover with an automatic ' +
-          'close is not commanded at all',
+          'The output of the device. A switch ends a pulse by itself; a cover can not, so the service closes it',
       }),
     ),
   },
@@ -63,7 +63,10 @@ export const shellyWebsocketManifest: ProviderManifest = {
   deviceExternalId: 'refused',
   entityExternalId: 'refused',
   defaultMinIntervalMs: 0,
-  pulseBy: 'device',
+  // The time a cover takes is the running time of its motor, no pulse.
+  pulseBy: ({ metadata }) => (metadata['shelly.component']?.startsWith('cover:') ? 'server' : 'device'),
   // An output can switch anything; only behind a door is one that stays on surely not wanted.
   defaultPulseSeconds: (_config, entityType) => (entityType === 'door' ? DOOR_PULSE_SECONDS : null),
+  ops: shellyOps,
+  discovery: 'device.device_metadata.shelly.device_id',
 };

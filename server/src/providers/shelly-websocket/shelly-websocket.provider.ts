@@ -9,6 +9,7 @@ import type {
   ProviderContext,
   ProviderDefinition,
 } from '../provider.ts';
+import { createShellyOps, discoverShellys } from './shelly-ops.ts';
 import { openShellySession, type ShellySession } from './shelly-session.ts';
 import { shellyWebsocketManifest } from './shelly-websocket.manifest.ts';
 import { callFor, componentOf, deliveryOf } from './shelly-websocket.wire.ts';
@@ -47,12 +48,20 @@ function connect(link: Link, context: ProviderContext, identifyWithinMs: number)
     });
     return session;
   });
+  const health = (): Health => (stop === undefined ? 'error' : healthOf(state));
   return {
     actions: {
       open: (command) => send(state, 'open', command),
       close: (command) => send(state, 'close', command),
     },
-    health: () => (stop === undefined ? 'error' : healthOf(state)),
+    ops: createShellyOps({
+      integrationId: link.integrationId,
+      dialIn: context.dialIn,
+      devices: state.devices,
+      health,
+    }),
+    discover: async () => discoverShellys(state.devices),
+    health,
     bind: (entities) => bind(state, entities),
     async close() {
       state.closed = true;
@@ -120,7 +129,6 @@ async function send(state: State, verb: 'open' | 'close', command: Command): Pro
   const component = componentOf(componentNameOf(entity));
   if (component === null) return { kind: 'not_sent', reason: 'the entity names no output of the device' };
   const call = callFor(component, verb, pulseSeconds);
-  if (call === null) return { kind: 'not_sent', reason: 'a cover can not close by itself after a time' };
   const session = sessionOf(state, entity);
   if (session === undefined) return { kind: 'not_sent', reason: 'the device is not connected' };
   const answer = await session.call(call, deadlineMs, signal);

@@ -17,6 +17,7 @@ import { createHttpServer } from '../../http/server.ts';
 import { createLogger } from '../../kernel/logger.ts';
 import { Secret } from '../../kernel/secret.ts';
 import type { Connection, EntityBinding } from '../provider.ts';
+import { pulseOwnerOf } from '../record-rules.ts';
 import { createDialInHub, type DialInHub, dialInUrl } from '../transport/dial-in.ts';
 import { createShellyWebsocket, shellyWebsocket } from './shelly-websocket.provider.ts';
 
@@ -44,7 +45,7 @@ beforeEach(async () => {
     trustProxy: false,
     bodyLimitBytes: 1000,
   });
-  hub = createDialInHub();
+  hub = createDialInHub({ publicUrl: 'http://127.0.0.1', pepper });
   addDialInRoute(http, { hub, pepper });
   await http.listen({ host: '127.0.0.1', port: 0 });
   const { port } = http.server.address() as AddressInfo;
@@ -124,10 +125,13 @@ describe('a command', () => {
     expect(commands(device).map(({ method }) => method)).toEqual(['Cover.Open', 'Cover.Close']);
   });
 
-  it('with a pulse is not sent to a cover, which would stay open', async () => {
+  it('leaves the end of a pulse to the service with a cover, which has none', async () => {
     const device = await ready();
-    expect((await open(on('cover:0'), 3))?.kind).toBe('not_sent');
-    expect(commands(device)).toEqual([]);
+    expect((await open(on('cover:0'), 3))?.kind).toBe('delivered');
+    expect(commands(device)).toMatchObject([{ method: 'Cover.Open', params: { id: 0 } }]);
+    const owner = (component: string) =>
+      pulseOwnerOf(shellyWebsocket.manifest, { ...on(component), config: {} });
+    expect([owner('cover:0'), owner('switch:0')]).toEqual(['server', 'device']);
   });
 
   it('is not sent without a socket of that device', async () => {

@@ -37,7 +37,7 @@ describe('the frames of the published examples', () => {
     expect(callFor(switch0, 'close', 3)).toEqual({ method: 'Switch.Set', params: { id: 0, on: false } });
     expect(callFor(cover0, 'open', null)).toEqual({ method: 'Cover.Open', params: { id: 0 } });
     expect(callFor(cover0, 'close', null)).toEqual({ method: 'Cover.Close', params: { id: 0 } });
-    expect(callFor(cover0, 'open', 3)).toBeNull();
+    expect(callFor(cover0, 'open', 3)).toEqual({ method: 'Cover.Open', params: { id: 0 } });
   });
 });
 

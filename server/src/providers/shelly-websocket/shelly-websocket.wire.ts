@@ -27,6 +27,7 @@ const SRC = 'hub';
 const componentPattern = /^(switch|cover):([0-9]{1,2})$/;
 
 export const deviceInfoCall: Call = { method: 'Shelly.GetDeviceInfo' };
+export const fullStatusCall: Call = { method: 'Shelly.GetStatus' };
 
 /** Null for what is no frame, and for frames nobody here waits for. */
 export function readFrame(text: string): Frame | null {
@@ -69,27 +70,25 @@ export function componentOf(name: string): Component | null {
   return { type: match[1] === 'cover' ? 'cover' : 'switch', index: Number(match[2]) };
 }
 
-/** Null when the device can not do it: the time a cover is given is the running time of its motor, no pulse. */
+/** The time a cover could be given is the running time of its motor, no pulse: it is closed by a command. */
 export function callFor(
   { type, index: id }: Component,
   verb: 'open' | 'close',
   pulseSeconds: number | null,
-): Call | null {
-  if (type === 'cover') {
-    if (verb === 'open' && pulseSeconds !== null) return null;
-    return { method: verb === 'open' ? 'Cover.Open' : 'Cover.Close', params: { id } };
-  }
+): Call {
+  if (type === 'cover') return { method: verb === 'open' ? 'Cover.Open' : 'Cover.Close', params: { id } };
   const pulse = verb === 'open' && pulseSeconds !== null ? { toggle_after: pulseSeconds } : {};
   return { method: 'Switch.Set', params: { id, on: verb === 'open', ...pulse } };
 }
 
 /** These say that nothing was done; any other code, −104 and −114 above all, leaves it open. */
 const refusals: readonly (number | null)[] = [-103, -105, -108, -109, 401, 404, 429];
+export const isRefusal = (code: number | null): boolean => refusals.includes(code);
 
 export function deliveryOf({ type }: Component, verb: 'open' | 'close', reply: Reply): Delivery {
   if (reply.kind === 'error') {
     const reason = `the device answered with error ${reply.code ?? 'of no code'}`;
-    return { kind: refusals.includes(reply.code) ? 'refused' : 'unknown', reason };
+    return { kind: isRefusal(reply.code) ? 'refused' : 'unknown', reason };
   }
   // A cover has only begun to move.
   if (type === 'cover') return { kind: 'delivered', observed: null };
@@ -101,6 +100,13 @@ export function deviceIdOf(reply: Reply): string | null {
   if (reply.kind !== 'result' || !isMembers(reply.result)) return null;
   const { id } = reply.result;
   return typeof id === 'string' && /^[A-Za-z0-9_.-]{1,64}$/.test(id) ? id.toLowerCase() : null;
+}
+
+/** What the device says it is; it is shown to people, so anything long or strange is left out. */
+export function modelOf(reply: Reply): string | null {
+  if (reply.kind !== 'result' || !isMembers(reply.result)) return null;
+  const { model } = reply.result;
+  return typeof model === 'string' && /^[\w .-]{1,64}$/.test(model) ? model : null;
 }
 
 /** What the members of a component, put together from all that was reported, say about a door. */

@@ -1,7 +1,7 @@
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
-import { hmacSha256, type Secret } from '../../kernel/secret.ts';
+import { hmacSha256, Secret } from '../../kernel/secret.ts';
 
 /** The socket of a device that dialled in, as its provider uses it. */
 export interface DialInSocket {
@@ -23,6 +23,8 @@ export type DialInHandler = (socket: DialInSocket) => DialInSession;
 export interface DialIn {
   /** Takes the sockets of a path, `<kind>/<integration id>`. The answer ends that, and those sockets. */
   accept(path: string, handler: DialInHandler): () => void;
+  /** The address a device has to dial for it. */
+  address(integrationId: string): Secret;
 }
 
 /** Where the devices that connect to the service meet the providers that wait for them. One per process. */
@@ -39,6 +41,12 @@ export interface DialInLimits {
   readonly maxSockets: number;
 }
 
+/** What the addresses are made of. */
+export interface DialInAddressing {
+  readonly publicUrl: string;
+  readonly pepper: Secret;
+}
+
 /** `maxSockets` is meant per path. */
 export const dialInLimits: DialInLimits = { pingEveryMs: 30_000, maxSockets: 256 };
 
@@ -52,7 +60,10 @@ interface Entrance {
   readonly sockets: Set<WebSocket>;
 }
 
-export function createDialInHub(limits: DialInLimits = dialInLimits): DialInHub {
+export function createDialInHub(
+  { publicUrl, pepper }: DialInAddressing,
+  limits: DialInLimits = dialInLimits,
+): DialInHub {
   const entrances = new Map<string, Entrance>();
   const end = (path: string, entrance: Entrance): void => {
     if (entrances.get(path) === entrance) entrances.delete(path);
@@ -65,6 +76,7 @@ export function createDialInHub(limits: DialInLimits = dialInLimits): DialInHub 
       if (!closed) entrances.set(path, entrance);
       return () => end(path, entrance);
     },
+    address: (integrationId) => new Secret(dialInUrl(publicUrl, pepper, integrationId)),
     room(path) {
       const entrance = entrances.get(path);
       if (entrance === undefined) return 'none';

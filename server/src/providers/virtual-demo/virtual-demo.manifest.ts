@@ -20,6 +20,17 @@ export const VirtualDemoConfig = Type.Object(
 );
 export type VirtualDemoConfig = Static<typeof VirtualDemoConfig>;
 
+export type DemoFailure = NonNullable<VirtualDemoConfig['failure_mode']>;
+
+export const NextFailures = Type.Object(
+  {
+    mode: Type.Unsafe<DemoFailure>({ type: 'string', enum: ['refuse', 'unreachable', 'lose_reply'] }),
+    count: Type.Optional(Type.Integer({ minimum: 0, maximum: 1000, default: 1 })),
+  },
+  { additionalProperties: false },
+);
+export type NextFailures = Static<typeof NextFailures>;
+
 export const virtualDemoManifest: ProviderManifest = {
   type: 'virtual_demo',
   label: { en: 'Virtual demo' },
@@ -37,4 +48,14 @@ export const virtualDemoManifest: ProviderManifest = {
     const { auto_close_seconds: seconds = 5 } = config as VirtualDemoConfig;
     return seconds > 0 ? seconds : null;
   },
+  ops: [
+    {
+      id: 'faults.next',
+      label: { en: 'Let the next commands fail' },
+      description:
+        'The next commands to this integration fail in the given way, on the node that takes this request; 0 ends it.',
+      input: NextFailures,
+      effect: 'update',
+    },
+  ],
 };

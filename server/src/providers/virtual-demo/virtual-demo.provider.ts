@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { done } from '../ops.ts';
 import type {
   Command,
   Connection,
@@ -11,7 +12,12 @@ import type {
   Verb,
 } from '../provider.ts';
 import { type CommandLog, createCommandLog } from './command-log.ts';
-import { type VirtualDemoConfig, virtualDemoManifest } from './virtual-demo.manifest.ts';
+import {
+  type DemoFailure,
+  type NextFailures,
+  type VirtualDemoConfig,
+  virtualDemoManifest,
+} from './virtual-demo.manifest.ts';
 
 /** Simulated doors and lights. Each door keeps its own state and closes itself, as a real one with a pulse does. */
 export const virtualDemo: ProviderDefinition = { manifest: virtualDemoManifest, connect };
@@ -21,6 +27,8 @@ interface Demo {
   readonly context: ProviderContext;
   readonly log: CommandLog;
   readonly doors: Doors;
+  /** Failures that were asked for and have not happened yet. */
+  next: { readonly mode: DemoFailure; readonly left: number };
 }
 
 function connect(link: Link, context: ProviderContext): Connection {
@@ -29,10 +37,18 @@ function connect(link: Link, context: ProviderContext): Connection {
     context,
     log: createCommandLog(context.dataDir, context.clock),
     doors: createDoors(context.onState),
+    next: { mode: 'refuse', left: 0 },
   };
   const act = (verb: Verb) => (command: Command) => simulate(demo, verb, command);
   return {
     actions: { open: act('open'), close: act('close'), toggle: act('toggle') },
+    ops: {
+      'faults.next': async (input) => {
+        const { mode, count = 1 } = input as NextFailures;
+        demo.next = { mode, left: count };
+        return done({ mode, count });
+      },
+    },
     health: () => 'ok',
     bind: (entities) => demo.doors.switchOn(entities.map((entity) => entity.entityId)),
     close: async () => {
@@ -42,12 +58,9 @@ function connect(link: Link, context: ProviderContext): Connection {
   };
 }
 
-async function simulate(
-  { config, context, log, doors }: Demo,
-  verb: Verb,
-  command: Command,
-): Promise<Delivery> {
-  const failure = failureOf(config);
+async function simulate(demo: Demo, verb: Verb, command: Command): Promise<Delivery> {
+  const { config, context, log, doors } = demo;
+  const failure = failureOf(demo);
   if (failure === 'unreachable') return { kind: 'not_sent', reason: 'the simulated device is not reachable' };
   if (context.clock.monotonicMs() >= command.deadlineMs) {
     return { kind: 'not_sent', reason: 'the deadline has passed' };
@@ -60,7 +73,12 @@ async function simulate(
   return { kind: 'delivered', observed };
 }
 
-function failureOf(config: VirtualDemoConfig): VirtualDemoConfig['failure_mode'] | null {
+function failureOf(demo: Demo): DemoFailure | null {
+  const { config, next } = demo;
+  if (next.left > 0) {
+    demo.next = { ...next, left: next.left - 1 };
+    return next.mode;
+  }
   const rate = config.failure_rate ?? 0;
   if (rate <= 0 || randomInt(1_000_000) >= rate * 1_000_000) return null;
   return config.failure_mode ?? 'refuse';

@@ -87,6 +87,16 @@ export const WaveshareEntityMetadata = Type.Object(
   { additionalProperties: false },
 );
 
+const RelaysInput = Type.Object(
+  {
+    count: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 30, default: 8, description: 'How many; a board may have fewer' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type RelaysInput = Static<typeof RelaysInput>;
+
 const DOOR_PULSE_SECONDS = 5;
 
 export const waveshareManifest: ProviderManifest = {
@@ -103,4 +113,13 @@ export const waveshareManifest: ProviderManifest = {
   pulseBy: 'device',
   // A relay can hold anything; only behind a door is one that stays on surely not wanted.
   defaultPulseSeconds: (_config, entityType) => (entityType === 'door' ? DOOR_PULSE_SECONDS : null),
+  ops: [
+    {
+      id: 'relays.read',
+      label: { en: 'Read the relays' },
+      description: 'Which relays of the board are on, from the first.',
+      input: RelaysInput,
+      effect: 'read',
+    },
+  ],
 };

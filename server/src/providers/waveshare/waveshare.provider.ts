@@ -1,14 +1,17 @@
+import { done, type Failure, tested, testedFailure } from '../ops.ts';
 import type {
   Command,
   Connection,
   Delivery,
   Link,
   ObservedStatus,
+  OpLimits,
+  OpResult,
   ProviderContext,
   ProviderDefinition,
 } from '../provider.ts';
 import { brokerSettingsOf } from '../transport/mqtt-broker.ts';
-import { type WaveshareConfig, waveshareManifest } from './waveshare.manifest.ts';
+import { type RelaysInput, type WaveshareConfig, waveshareManifest } from './waveshare.manifest.ts';
 import {
   flashOn,
   isRefusal,
@@ -56,6 +59,15 @@ export function connectWaveshare(link: Link, context: ProviderContext, times: Wa
       close: (command) => change(board, command, writeCoil(channelOf(command.entity), 'off')),
       toggle: (command) => toggle(board, command),
     },
+    ops: {
+      'connection.test': async (_input, limits) => {
+        const found = await readRelays(board, 1, limits);
+        if (found.kind === 'done') return tested(polling.health(), 'the board answers');
+        return found.kind === 'refused' ? tested('reduced', found.reason) : testedFailure(found);
+      },
+      'relays.read': async (input, limits) =>
+        readRelays(board, (input as RelaysInput).count ?? DEFAULT_RELAYS, limits),
+    },
     health: polling.health,
     bind: polling.bind,
     async close() {
@@ -64,6 +76,24 @@ export function connectWaveshare(link: Link, context: ProviderContext, times: Wa
     },
   };
 }
+
+const DEFAULT_RELAYS = 8;
+
+/** Behind every command that waits. */
+async function readRelays(
+  { line, timing: { replyWithinMs } }: Board,
+  count: number,
+  { deadlineMs, signal }: OpLimits,
+): Promise<OpResult> {
+  const limits = { urgent: false, sendBeforeMs: deadlineMs, replyWithinMs, signal };
+  const exchange = await line.exchange(readCoils(count), limits);
+  const answer = deliveryOf(exchange);
+  if (answer !== 'accepted') return answer;
+  if (exchange.kind !== 'reply' || exchange.reply.kind !== 'coils') return UNREADABLE;
+  return done({ relays: exchange.reply.coils.map((on, index) => ({ channel_index: index, on })) });
+}
+
+const UNREADABLE: OpResult = { kind: 'unknown', reason: 'the answer of the board cannot be read' };
 
 function lineOf(link: Link, context: ProviderContext, times: WaveshareTiming, onReady: () => void): Line {
   const config = link.config as WaveshareConfig;
@@ -119,7 +149,7 @@ async function change(board: Board, command: Command, request: Buffer): Promise<
   return { kind: 'delivered', observed };
 }
 
-function deliveryOf(exchange: Exchange): Delivery | 'accepted' {
+function deliveryOf(exchange: Exchange): Failure | 'accepted' {
   if (exchange.kind === 'not_sent') return exchange;
   if (exchange.kind === 'lost') return { kind: 'unknown', reason: exchange.reason };
   const { reply } = exchange;
