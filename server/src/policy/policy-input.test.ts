@@ -10,6 +10,9 @@ const step: PolicyInput = {
   capability: null,
 };
 
+const forbid = (principal: string, when: string) =>
+  `forbid (${principal}, action, resource) when { ${when} };`;
+
 function pathOf(input: Partial<PolicyInput>): string | undefined {
   try {
     requirePolicyInput({ ...step, ...input });
@@ -31,6 +34,7 @@ describe('a policy as it is written', () => {
     [{ policyType: 'invitation_curfew', config: { windows: [{ start: '22:00', end: '05:00' }] } }],
     [{ policyType: 'invitation_curfew', config: { start: '22:00', end: '05:00' } }],
     [{ policyType: 'user_sharing', config: { mode: 'none' }, enforcement: 'require_approval' }],
+    [{ policyType: 'cedar', config: { policy: forbid('principal is Agent', 'context.weekday == 0') } }],
     [{ policyType: 'invitation_max_uses', config: { max_uses: 1 }, scope: 'device' }],
   ])('is taken: %j', (input) => {
     expect(pathOf(input)).toBeUndefined();
@@ -53,6 +57,16 @@ describe('a policy as it is written', () => {
     ['/config/applies_to', { policyType: 'approval_threshold', config: { count: 1, applies_to: ['agent'] } }],
     ['/config/count', { policyType: 'approval_threshold', config: { count: 0 } }],
     ['/config/dates/0', { policyType: 'holiday_calendar', config: { dates: ['2026-02-30'] } }],
+    ['/config/policy', { policyType: 'cedar', config: { policy: 'permit (principal, action, resource);' } }],
+    ['/config/policy', { policyType: 'cedar', config: { policy: forbid('principal', 'resource.no_such') } }],
+    ['/config/policy', { policyType: 'cedar', config: { policy: 'forbid (' } }],
+    [
+      '/config/policy',
+      {
+        policyType: 'cedar',
+        config: { policy: `${forbid('principal', 'true')}${forbid('principal', 'true')}` },
+      },
+    ],
     ['/config/windows', { policyType: 'invitation_curfew', config: {} }],
     [
       '/config/start',

@@ -1,9 +1,11 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import formatsPlugin from 'ajv-formats';
 import { invalid } from '../kernel/app-error.ts';
+import { customProblem } from './cedar-engine.ts';
 import {
   type Enforcement,
   isPolicyType,
+  type PolicyConfig,
   type PolicyKindSpec,
   type PolicyScope,
   type PolicyType,
@@ -45,6 +47,12 @@ function requireConfig(type: PolicyType, config: unknown): void {
     throw invalid(`/config${error === undefined ? '' : placeOf(error)}`, error?.message ?? 'is not valid');
   }
   if (type === 'invitation_curfew') requireWindows(config);
+  if (type === 'cedar') requireCedar(config);
+}
+
+function requireCedar(config: unknown): void {
+  const problem = customProblem((config as PolicyConfig<'cedar'>).policy);
+  if (problem !== null) throw invalid('/config/policy', problem);
 }
 
 function validatorOf(type: PolicyType): ValidateFunction {

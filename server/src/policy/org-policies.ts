@@ -1,0 +1,172 @@
+import { createLru } from '../kernel/lru.ts';
+import { type CompiledCedar, compileCustom } from './cedar-engine.ts';
+import type {
+  Enforcement,
+  PolicyConfig,
+  PolicyPrincipalKind,
+  PolicyScope,
+  PolicyType,
+} from './policy-kinds.ts';
+import { dayOfDate } from './zone-clock.ts';
+
+/** A row of `policies`. */
+export interface StoredPolicy {
+  readonly id: string;
+  readonly orgId: string;
+  readonly scope: PolicyScope;
+  readonly integrationId: string | null;
+  readonly deviceId: string | null;
+  readonly policyType: PolicyType;
+  readonly capability: string | null;
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly enforcement: Enforcement;
+  readonly enabled: boolean;
+}
+
+/** Minutes of the day, both inclusive; may wrap midnight. */
+export interface DayWindow {
+  readonly start: number;
+  readonly end: number;
+}
+
+export type ActiveRule =
+  | { readonly kind: 'always' }
+  | { readonly kind: 'window'; readonly windows: readonly DayWindow[]; readonly onHolidays: boolean }
+  | { readonly kind: 'cedar'; readonly policy: () => CompiledCedar | null }
+  | { readonly kind: 'threshold'; readonly count: number }
+  | { readonly kind: 'holidays'; readonly days: ReadonlySet<number> };
+
+export interface ActivePolicy {
+  readonly id: string;
+  readonly type: PolicyType;
+  readonly scope: PolicyScope;
+  readonly zone: string;
+  readonly enforcement: Enforcement;
+  /** Null where it applies to everybody. */
+  readonly appliesTo: readonly PolicyPrincipalKind[] | null;
+  readonly output: string | null;
+  readonly rule: ActiveRule;
+}
+
+/** The enabled policies of one organization that have a say in entity actions, by where they hold. */
+export interface OrgPolicies {
+  readonly orgWide: readonly ActivePolicy[];
+  readonly byIntegration: ReadonlyMap<string, readonly ActivePolicy[]>;
+  readonly byDevice: ReadonlyMap<string, readonly ActivePolicy[]>;
+}
+
+const nothing: readonly ActivePolicy[] = [];
+
+/** Wall time is that of the organization that set the policy: one below must not shift the hours of one above. */
+export function indexPolicies(zone: string, stored: readonly StoredPolicy[]): OrgPolicies {
+  const orgWide: ActivePolicy[] = [];
+  const byIntegration = new Map<string, ActivePolicy[]>();
+  const byDevice = new Map<string, ActivePolicy[]>();
+  for (const row of stored) {
+    const active = activePolicy(zone, row);
+    if (active === null) continue;
+    if (row.deviceId !== null) append(byDevice, row.deviceId, active);
+    else if (row.integrationId !== null) append(byIntegration, row.integrationId, active);
+    else orgWide.push(active);
+  }
+  return { orgWide, byIntegration, byDevice };
+}
+
+export function policiesAt(
+  policies: OrgPolicies,
+  place: { readonly integrationId: string; readonly deviceId: string },
+): readonly ActivePolicy[] {
+  const ofIntegration = policies.byIntegration.get(place.integrationId) ?? nothing;
+  const ofDevice = policies.byDevice.get(place.deviceId) ?? nothing;
+  return ofIntegration.length + ofDevice.length === 0 ? nothing : [...ofIntegration, ...ofDevice];
+}
+
+function append(index: Map<string, ActivePolicy[]>, key: string, policy: ActivePolicy): void {
+  const known = index.get(key);
+  if (known === undefined) index.set(key, [policy]);
+  else known.push(policy);
+}
+
+function activePolicy(zone: string, row: StoredPolicy): ActivePolicy | null {
+  const rule = row.enabled && coversSwitching(row.capability) ? ruleOf(row) : null;
+  if (rule === null) return null;
+  const { applies_to: appliesTo, output } = row.config as PolicyConfig<'require_step_up'>;
+  return {
+    id: row.id,
+    type: row.policyType,
+    scope: row.scope,
+    zone,
+    enforcement: row.enforcement,
+    appliesTo: appliesTo === undefined || appliesTo.includes('all') ? null : appliesTo,
+    output: output === undefined || output === null ? null : String(output),
+    rule,
+  };
+}
+
+/** Entity actions are those of one capability; a policy about another one has no say in them. */
+function coversSwitching(capability: string | null): boolean {
+  return capability === null || capability === 'switchable';
+}
+
+function ruleOf(row: StoredPolicy): ActiveRule | null {
+  const { config } = row;
+  switch (row.policyType) {
+    case 'require_step_up':
+      return { kind: 'always' };
+    case 'quiet_hours': {
+      const hours = config as PolicyConfig<'quiet_hours'>;
+      return { kind: 'window', windows: [windowOf(hours)], onHolidays: hours.holiday_calendar === true };
+    }
+    case 'invitation_curfew':
+      return {
+        kind: 'window',
+        windows: curfewWindows(config as PolicyConfig<'invitation_curfew'>),
+        onHolidays: false,
+      };
+    case 'cedar':
+      return { kind: 'cedar', policy: () => customPolicy(row.id, (config as PolicyConfig<'cedar'>).policy) };
+    case 'approval_threshold':
+      return { kind: 'threshold', count: (config as PolicyConfig<'approval_threshold'>).count };
+    case 'holiday_calendar':
+      return {
+        kind: 'holidays',
+        days: new Set((config as PolicyConfig<'holiday_calendar'>).dates.map(dayOfDate)),
+      };
+    default:
+      return null;
+  }
+}
+
+/** Parsing is done by the wasm engine and takes a while: on first use, and kept however often rows are read again. */
+const parsed = createLru<string, CompiledCedar | null>(10_000);
+
+/** Null where the text no longer parses, perhaps under a newer version of the language: then it must not be skipped. */
+function customPolicy(id: string, text: string): CompiledCedar | null {
+  const key = `${id} ${text}`;
+  const known = parsed.get(key);
+  if (known !== undefined) return known;
+  const policy = parseCustom(id, text);
+  parsed.set(key, policy);
+  return policy;
+}
+
+function parseCustom(id: string, text: string): CompiledCedar | null {
+  try {
+    return compileCustom(id, text);
+  } catch {
+    return null;
+  }
+}
+
+function curfewWindows({ windows, start, end }: PolicyConfig<'invitation_curfew'>): readonly DayWindow[] {
+  const single = start === undefined || end === undefined ? [] : [{ start, end }];
+  return [...(windows ?? []), ...single].map(windowOf);
+}
+
+function windowOf({ start, end }: { readonly start: string; readonly end: string }): DayWindow {
+  return { start: minuteOf(start), end: minuteOf(end) };
+}
+
+function minuteOf(time: string): number {
+  return Number(time.slice(0, 2)) * 60 + Number(time.slice(3, 5));
+}
