@@ -15,8 +15,12 @@ const verbs: Readonly<Record<string, Verb>> = {
 /** Only these can be switched; a sensor or a directory listing has no such action. */
 const switchableTypes = new Set(['switch', 'light', 'door']);
 
+export function isSwitchable(entityType: string): boolean {
+  return switchableTypes.has(entityType);
+}
+
 export function verbOf(actionId: string, entityType: string): Verb | null {
-  if (!switchableTypes.has(entityType) || !Object.hasOwn(verbs, actionId)) return null;
+  if (!isSwitchable(entityType) || !Object.hasOwn(verbs, actionId)) return null;
   return verbs[actionId] ?? null;
 }
 

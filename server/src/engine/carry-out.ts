@@ -32,15 +32,31 @@ export async function carryOut(
   intent: NewIntent,
   startedMs: number,
 ): Promise<ActionResult> {
-  const delivery = await deliver(deps, action, intent.id, startedMs + deadlineMs);
+  const { answer } = await conduct(deps, action, intent, { startedMs, untilMs: startedMs + deadlineMs });
+  if (answer instanceof AppError) throw answer;
+  return answer;
+}
+
+export interface Conducted {
+  /** As it stands in the database. */
+  readonly delivery: Delivery;
+  readonly answer: ActionResult | AppError;
+}
+
+/** The same for whoever wants to know what became of it. */
+export async function conduct(
+  deps: EngineDeps,
+  action: DecidedAction,
+  intent: NewIntent,
+  { startedMs, untilMs }: { readonly startedMs: number; readonly untilMs: number },
+): Promise<Conducted> {
+  const delivery = await deliver(deps, action, intent.id, untilMs);
   const latencyMs = Math.round(deps.clock.monotonicMs() - startedMs);
   const { finished, answer } = outcomeOf(action, intent, delivery, { latencyMs, now: deps.clock.now() });
   const standing = await deps.outcomes.write(finished).catch(() => 'unknown' as const);
-  if (standing !== finished.state) {
-    throw new AppError('outcome_unknown', 'the outcome could not be recorded in time');
-  }
-  if (answer instanceof AppError) throw answer;
-  return answer;
+  if (standing === finished.state) return { delivery, answer };
+  const reason = 'the outcome could not be recorded in time';
+  return { delivery: { kind: 'unknown', reason }, answer: new AppError('outcome_unknown', reason) };
 }
 
 async function deliver(

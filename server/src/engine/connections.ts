@@ -3,10 +3,11 @@ import { createKeyedMutex } from '../kernel/async-queue.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Secret } from '../kernel/secret.ts';
-import type { Connection, EntityBinding, Health, ProviderDefinition } from '../providers/provider.ts';
+import type { Connection, EntityBinding, Health, ProviderDefinition, Relay } from '../providers/provider.ts';
 import { requireFittingConfig } from '../providers/record-rules.ts';
 import type { DialIn } from '../providers/transport/dial-in.ts';
 import { type LinkRow, listBindings, listEpochs, listLinks } from './link.store.ts';
+import type { CommandRelay } from './relay.ts';
 import type { StateReports } from './state-reports.ts';
 
 export interface LinkSecrets {
@@ -32,6 +33,7 @@ export interface ConnectionsDeps {
   readonly secretsOf: (orgId: string, integrationId: string) => Promise<LinkSecrets>;
   readonly reports: StateReports;
   readonly dialIn?: DialIn;
+  readonly relay?: Pick<CommandRelay, 'send'>;
 }
 
 interface Live {
@@ -47,6 +49,8 @@ interface State {
   /** Those that should have a connection and can not. */
   readonly broken: Set<string>;
   readonly epochs: Map<string, number>;
+  /** Of each organization: the integration of every entity that can be a part of a portal. */
+  readonly homes: Map<string, ReadonlyMap<string, string>>;
   /** One reconciliation of an organization at a time. */
   readonly perOrg: ReturnType<typeof createKeyedMutex>;
 }
@@ -58,7 +62,13 @@ const lookEveryMs = 1_000;
  * and only what changed in it is touched: a connection survives the edits of others.
  */
 export function createConnections(deps: ConnectionsDeps): Connections {
-  const state: State = { live: new Map(), broken: new Set(), epochs: new Map(), perOrg: createKeyedMutex() };
+  const state: State = {
+    live: new Map(),
+    broken: new Set(),
+    epochs: new Map(),
+    homes: new Map(),
+    perOrg: createKeyedMutex(),
+  };
   let timer: NodeJS.Timeout | undefined;
   let looking: Promise<void> = Promise.resolve();
   return {
@@ -68,9 +78,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       await reconcile(deps, state, link.orgId);
       return state.live.get(link.integrationId)?.connection ?? null;
     },
-    health: (integrationId) =>
-      state.live.get(integrationId)?.connection.health() ??
-      (state.broken.has(integrationId) ? 'error' : null),
+    health: (integrationId) => healthOf(state, integrationId),
     async start() {
       await lookForChanges(deps, state);
       timer = setInterval(() => {
@@ -84,6 +92,12 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       await Promise.all([...state.live.keys()].map((id) => disconnect(deps, state, id)));
     },
   };
+}
+
+function healthOf(state: State, integrationId: string): Health | null {
+  return (
+    state.live.get(integrationId)?.connection.health() ?? (state.broken.has(integrationId) ? 'error' : null)
+  );
 }
 
 function textOf({ providerType, config }: LinkRow): string {
@@ -100,6 +114,7 @@ async function lookForChanges(deps: ConnectionsDeps, state: State): Promise<void
     }
     const known = new Set(epochs.map((row) => row.orgId));
     const purged = [...state.live].filter(([, live]) => !known.has(live.orgId));
+    for (const orgId of state.homes.keys()) if (!known.has(orgId)) state.homes.delete(orgId);
     for (const [integrationId] of purged) await disconnect(deps, state, integrationId);
   } catch (error) {
     deps.logger.warn({ err: error }, 'the connections could not be looked after; it is tried again');
@@ -113,11 +128,41 @@ function reconcile(deps: ConnectionsDeps, state: State, orgId: string): Promise<
       bindings: Map.groupBy(await listBindings(tx, orgId), (binding) => binding.integrationId),
     }));
     const wanted = new Set(links.map((link) => link.integrationId));
+    state.homes.set(orgId, homesOf(deps, links, bindings));
     const gone = [...state.live].filter(([id, live]) => live.orgId === orgId && !wanted.has(id));
     for (const [integrationId] of gone) await disconnect(deps, state, integrationId);
     for (const link of links)
       await connectOrReport(deps, state, link, bindings.get(link.integrationId) ?? []);
   });
+}
+
+/** Hardware only: the health of a site rests on it, and must not rest on another site. */
+function homesOf(
+  { definitions }: ConnectionsDeps,
+  links: readonly LinkRow[],
+  bindings: ReadonlyMap<string, readonly EntityBinding[]>,
+): ReadonlyMap<string, string> {
+  const hardware = links.filter(
+    ({ providerType }) => definitions.get(providerType)?.manifest.composition === undefined,
+  );
+  return new Map(
+    hardware.flatMap(({ integrationId }) =>
+      (bindings.get(integrationId) ?? []).map((entity) => [entity.entityId, integrationId] as const),
+    ),
+  );
+}
+
+function relayFor({ relay }: ConnectionsDeps, state: State, orgId: string): Relay | undefined {
+  return (
+    relay && {
+      send: (command, entityId, verb, pulseSeconds) =>
+        relay.send({ orgId, command, entityId, verb, pulseSeconds }),
+      health: (entityId) => {
+        const home = state.homes.get(orgId)?.get(entityId);
+        return home === undefined ? 'error' : (healthOf(state, home) ?? 'reduced');
+      },
+    }
+  );
 }
 
 /** One integration that can not be connected must not keep the others of its organization from it. */
@@ -176,6 +221,7 @@ function connect(
       logger: deps.logger.child({ provider: source, integration_id: integrationId }),
       dataDir: deps.dataDir,
       dialIn: deps.dialIn,
+      relay: relayFor(deps, state, orgId),
       onState: (entityId, status) => deps.reports.take({ orgId, entityId, status, source }),
     },
   );

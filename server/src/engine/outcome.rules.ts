@@ -74,7 +74,8 @@ function success(
 }
 
 function failure(intent: NewIntent, delivery: Failure, { latencyMs }: Measured): Outcome {
-  const { code, outcome } = failures[delivery.kind];
+  const { outcome } = failures[delivery.kind];
+  const { code, options } = toldAs(delivery);
   const finished: FinishedIntent = {
     orgId: intent.orgId,
     id: intent.id,
@@ -87,7 +88,17 @@ function failure(intent: NewIntent, delivery: Failure, { latencyMs }: Measured):
     status: delivery.kind === 'unknown' ? 'unknown' : null,
     statusSource: 'engine',
   };
-  return { finished, answer: new AppError(code, delivery.reason) };
+  return { finished, answer: new AppError(code, delivery.reason, options) };
+}
+
+/** What was not sent only because it was too soon says when it may be tried again. */
+function toldAs(delivery: Failure): { code: ErrorCode; options?: { retryAfterSeconds: number } } {
+  if (delivery.kind !== 'not_sent' || delivery.retryAfterMs === undefined)
+    return { code: failures[delivery.kind].code };
+  return {
+    code: 'provider_open_rate_limited',
+    options: { retryAfterSeconds: Math.ceil(delivery.retryAfterMs / 1000) },
+  };
 }
 
 /** The stored result of the first request with this key; never a second command. */

@@ -5,6 +5,7 @@ import type { ProviderManifest, Verb } from '../providers/provider.ts';
 import { actionIdOf, pulseSeconds, resolveToggle, verbOf } from './action.rules.ts';
 import { type Decision, decide } from './decide.ts';
 import type { EngineDeps } from './engine.ts';
+import { findPortalStatus } from './portals.ts';
 import { findStatus, type Target } from './target.store.ts';
 
 export interface ActionRequest {
@@ -68,10 +69,15 @@ function offered(
 ): { manifest: ProviderManifest; verb: Verb } {
   const verb = verbOf(actionId, target.entityType);
   const manifest = deps.providers.manifest(target.providerType);
-  if (verb === null || manifest === null || !isOffered(manifest.actions, verb)) {
+  if (verb === null || manifest === null || !isOffered(manifest.actions, verb) || isInert(manifest, target)) {
     throw new AppError('action_not_implemented', 'this entity does not offer this action');
   }
   return { manifest, verb };
+}
+
+/** A device of a site that is made of nothing, such as a directory. */
+function isInert({ composition }: ProviderManifest, { deviceMetadata }: Target): boolean {
+  return composition !== undefined && composition(deviceMetadata) === null;
 }
 
 /** A toggle is also offered where it can be turned into open or close. */
@@ -83,7 +89,12 @@ function isOffered(actions: readonly Verb[], verb: Verb): boolean {
 
 async function resolved(deps: EngineDeps, org: OrgScope, target: Target, verb: Verb): Promise<Verb> {
   if (verb !== 'toggle') return verb;
-  const status = await deps.db.inOrg(org.id, (tx) => findStatus(tx, org.id, target.entityId));
+  const composition = deps.providers.manifest(target.providerType)?.composition?.(target.deviceMetadata);
+  const status = await deps.db.inOrg(org.id, (tx) =>
+    composition
+      ? findPortalStatus(tx, org.id, composition, deps.providers.manifest)
+      : findStatus(tx, org.id, target.entityId),
+  );
   return resolveToggle(verb, status);
 }
 
@@ -93,13 +104,13 @@ function pulseOf(payload: unknown, target: Target, manifest: ProviderManifest, v
     payload,
     entityMetadata: target.metadata,
     deviceMetadata: target.deviceMetadata,
-    providerDefault: manifest.defaultPulseSeconds(target.config, target.entityType),
+    providerDefault: manifest.defaultPulseSeconds(target.config, target.entityType, target.deviceMetadata),
   });
   if (!choice.ok) throw invalid('/auto_close', choice.reason);
   return choice.seconds;
 }
 
-function minIntervalMs(target: Target, manifest: ProviderManifest): number {
+export function minIntervalMs(target: Target, manifest: ProviderManifest): number {
   const configured = target.config.min_interval_ms;
   return typeof configured === 'number' && configured >= 0 ? configured : manifest.defaultMinIntervalMs;
 }

@@ -2,6 +2,7 @@ import type { LocalizedText } from '@lintel/contract/common';
 import type { Connection, Health, ProviderManifest } from '../providers/provider.ts';
 import { type ConnectionsDeps, createConnections } from './connections.ts';
 import type { LinkRow } from './link.store.ts';
+import type { CommandRelay } from './relay.ts';
 import { createStateReports } from './state-reports.ts';
 
 export interface Providers {
@@ -10,16 +11,24 @@ export interface Providers {
   label(type: string): LocalizedText;
   health(type: string, integrationId: string): Health;
   connection(link: LinkRow): Promise<Connection | null>;
+  /** Where the commands of sites go on. Until then they can send none. */
+  relayThrough(relay: Pick<CommandRelay, 'send'>): void;
   start(): Promise<void>;
   close(): Promise<void>;
 }
 
-export type ProvidersDeps = Omit<ConnectionsDeps, 'reports'>;
+export type ProvidersDeps = Omit<ConnectionsDeps, 'reports' | 'relay'>;
 
 /** The provider types of this build, and the live connections of the integrations. */
 export function createProviders(deps: ProvidersDeps): Providers {
   const reports = createStateReports(deps);
-  const connections = createConnections({ ...deps, reports });
+  // The relay needs the engine, and the engine needs the connections.
+  let relay: Pick<CommandRelay, 'send'> | null = null;
+  const connections = createConnections({
+    ...deps,
+    reports,
+    relay: { send: async (request) => (relay === null ? null : relay.send(request)) },
+  });
   const manifest = (type: string) => deps.definitions.get(type)?.manifest ?? null;
   return {
     manifest,
@@ -30,6 +39,9 @@ export function createProviders(deps: ProvidersDeps): Providers {
       return connections.health(integrationId) ?? 'reduced';
     },
     connection: connections.of,
+    relayThrough: (given) => {
+      relay = given;
+    },
     start: connections.start,
     async close() {
       await connections.close();
