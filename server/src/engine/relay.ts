@@ -126,7 +126,6 @@ function intentOf(
     fingerprint: sha256Canonical([org.id, asker.principalId, target.entityId, actionId, partOfId]),
     confirmationHash: null,
     needsApproval: false,
-    needsApproval: false,
     deadlineMs,
     minIntervalMs: verb === 'open' ? minIntervalMs(target, manifest) : 0,
     // The whole was counted.
