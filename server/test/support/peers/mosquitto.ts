@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +12,8 @@ export interface MosquittoOptions {
   /** Further lines of its configuration; `{dir}` is the directory that holds `files`. */
   readonly lines?: readonly string[];
   readonly files?: Readonly<Record<string, string>>;
+  /** Writes a log of everything, across restarts. */
+  readonly logs?: boolean;
 }
 
 /** The real broker, as a child of the test. Nothing survives a restart, retained messages included. */
@@ -22,17 +24,24 @@ export interface Mosquitto {
   start(): Promise<void>;
   /** New contents for some of its `files`, which it reads again while it runs. */
   reload(files: Readonly<Record<string, string>>): void;
+  /** What clients have published on topics that fit, as the broker itself wrote it down; needs `logs`. */
+  published(topic: RegExp): string[];
   client(options?: IClientOptions): Promise<MqttClient>;
   close(): Promise<void>;
 }
 
-export async function startMosquitto({ lines = [], files = {} }: MosquittoOptions = {}): Promise<Mosquitto> {
+export async function startMosquitto({
+  lines = [],
+  files = {},
+  logs = false,
+}: MosquittoOptions = {}): Promise<Mosquitto> {
   const dir = mkdtempSync(join(tmpdir(), 'lintel-mosquitto-'));
   const port = await freePort();
   // Started by root it would change to a user that can not read its files; started by others it ignores the line.
   const base = ['user root', `listener ${port} 127.0.0.1`, 'persistence false'];
   const anonymous = lines.some((line) => line.startsWith('allow_anonymous')) ? [] : ['allow_anonymous true'];
-  const config = [...base, ...anonymous, ...lines];
+  const log = logs ? ['log_dest file {dir}/log', 'log_type all'] : [];
+  const config = [...base, ...anonymous, ...log, ...lines];
   const write = (contents: Readonly<Record<string, string>>): void => {
     for (const [name, text] of Object.entries(contents))
       writeFileSync(join(dir, name), text, { mode: 0o600 });
@@ -62,6 +71,8 @@ export async function startMosquitto({ lines = [], files = {} }: MosquittoOption
       write(contents);
       broker?.kill('SIGHUP');
     },
+    published: (topic) =>
+      publishedTopics(readFileSync(join(dir, 'log'), 'utf8')).filter((name) => topic.test(name)),
     client: async (options = {}) => {
       const client = await connectAsync({ host: '127.0.0.1', port, protocolVersion: 5, ...options });
       clients.push(client);
@@ -73,6 +84,10 @@ export async function startMosquitto({ lines = [], files = {} }: MosquittoOption
       rmSync(dir, { recursive: true, force: true });
     },
   };
+}
+
+function publishedTopics(log: string): string[] {
+  return [...log.matchAll(/: Received PUBLISH from \S+ \(.*?'(.*?)'/g)].map(([, topic = '']) => topic);
 }
 
 async function listening(port: number, broker: ChildProcess): Promise<void> {

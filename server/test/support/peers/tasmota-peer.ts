@@ -53,6 +53,14 @@ function createRelays(count: number): Relays {
   const states = (): Record<string, string> =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [key(index + 1), word(index + 1)]));
 
+  const setPulse = (channel: number, payload: string): Record<string, unknown> | null => {
+    commands.push(`PulseTime${channel} ${payload}`);
+    if (fault === 'unknown' || channel > count) return { Command: 'Unknown' };
+    const value = Number(payload);
+    pulseMs = value < 112 ? value * 100 : (value - 100) * 1000;
+    return fault === 'silent' ? null : { [`PulseTime${channel}`]: { Set: value, Remaining: value } };
+  };
+
   return {
     commands,
     key,
@@ -74,6 +82,9 @@ function createRelays(count: number): Relays {
     command(name, payload) {
       if (name.toUpperCase() === 'STATE')
         return { Time: '2026-01-02T03:04:05', Uptime: '0T00:01:00', ...states(), Wifi: { RSSI: 70 } };
+      if (name.toUpperCase() === 'STATUS') return status(states());
+      const pulsed = /^PULSETIME(\d+)$/i.exec(name)?.[1];
+      if (pulsed !== undefined) return setPulse(Number(pulsed), payload);
       const channel = Number(/^POWER(\d*)$/i.exec(name)?.[1] || '1');
       if (payload === '') return { [key(channel)]: word(channel) };
       commands.push(`${name} ${payload}`);
@@ -83,6 +94,14 @@ function createRelays(count: number): Relays {
     },
   };
 }
+
+/** STATUS 0: over HTTP in one, over MQTT part by part with StatusSTS last. */
+const status = (states: Record<string, string>) => ({
+  Status: { Module: 1, DeviceName: 'Gate' },
+  StatusFWR: { Version: '14.2.0(tasmota)' },
+  StatusMQT: { MqttHost: '127.0.0.1', MqttUser: 'canary-login' },
+  StatusSTS: { Uptime: '0T00:01:00', ...states },
+});
 
 export interface TasmotaMqttOptions {
   readonly port: number;
@@ -117,6 +136,12 @@ export async function startTasmotaMqtt(options: TasmotaMqttOptions): Promise<Tas
       const name = topic.slice(topicOf('cmnd').length);
       const answer = relays.command(name, payload.toString());
       if (answer === null) return;
+      if ('StatusSTS' in answer) {
+        Object.entries(answer).forEach(([part, value], index) =>
+          say(`STATUS${index || ''}`, JSON.stringify({ [part]: value })),
+        );
+        return;
+      }
       say('RESULT', JSON.stringify(answer));
       for (const [key, value] of Object.entries(answer))
         if (/^POWER\d*$/.test(key) && !('Uptime' in answer)) say(key, String(value));
