@@ -122,7 +122,7 @@ export const apiKeyOperations = [
     summary: 'Re-enable a revoked, unexpired key',
     params: IdParams,
     responses: { 204: null },
-    errors: ['key_not_revoked', 'key_expired', 'agent_revoked'],
+    errors: ['key_not_revoked', 'key_expired', 'agent_revoked', 'quota_exceeded'],
     audit: 'api_key.restored',
   }),
   defineOperation({

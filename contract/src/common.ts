@@ -74,7 +74,19 @@ export const ApiError = Response('ApiErrorResponse', {
   error_code: Type.String({ description: 'The same value as code, for newer clients' }),
   correlationId: Type.String(),
   details: Type.Optional(
-    Type.Array(Type.Object({ path: Type.String(), message: Type.String() }, { additionalProperties: false })),
+    Type.Array(
+      Type.Object(
+        {
+          path: Type.String(),
+          message: Type.String(),
+          key: Type.Optional(Type.String({ description: 'With quota_exceeded: what is used up' })),
+          period: Type.Optional(Type.String()),
+          current: Type.Optional(Type.Integer()),
+          limit: Type.Optional(Type.Integer()),
+        },
+        { additionalProperties: false },
+      ),
+    ),
   ),
   preview_token: Type.Optional(
     Type.String({ description: 'With confirmation_required: the value to send back' }),

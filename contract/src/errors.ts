@@ -69,7 +69,10 @@ export const errorTable = {
     status: 429,
     meaning: 'The integration’s minimum interval between opens has not elapsed; wait for Retry-After.',
   },
-  quota_exceeded: { status: 429, meaning: 'A capacity limit of the organization is reached.' },
+  quota_exceeded: {
+    status: 429,
+    meaning: 'A limit of the organization is reached; `details` names key, current and limit.',
+  },
   headers_too_large: { status: 431, meaning: 'The request headers are larger than the limit.' },
   internal_error: { status: 500, meaning: 'A fault of the service; the correlation id finds it in the log.' },
   action_not_implemented: { status: 501, meaning: 'The provider can not do this action.' },

@@ -134,7 +134,7 @@ export const orgOperations = [
     role: 'orgs:update',
     body: UpdateOrganizationRequest,
     responses: { 200: Organization },
-    errors: ['org_cycle'],
+    errors: ['org_cycle', 'quota_exceeded'],
     audit: 'org.updated',
   }),
   defineOperation({
@@ -157,7 +157,7 @@ export const orgOperations = [
     summary: 'Restore a deleted organization',
     role: 'orgs:delete',
     responses: { 200: Organization },
-    errors: ['not_deleted', 'parent_deleted'],
+    errors: ['not_deleted', 'parent_deleted', 'quota_exceeded'],
     audit: 'org.restored',
   }),
   defineOperation({

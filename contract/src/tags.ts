@@ -16,5 +16,6 @@ export const tagTable: Readonly<Record<string, string>> = {
   Users: 'People and their roles.',
   Images:
     'One picture of each device, entity, integration, user and organization, served by signed addresses.',
+  Quotas: 'How much an organization may have and use, and how much it does.',
   Audit: 'Who did what, when, through which credential, and how it ended.',
 };

@@ -147,7 +147,7 @@ export const userOperations = [
     role: 'users:delete',
     params: IdParams,
     responses: { 200: User },
-    errors: ['already_exists', 'not_deleted', 'user_in_other_orgs'],
+    errors: ['already_exists', 'not_deleted', 'quota_exceeded', 'user_in_other_orgs'],
     audit: 'user.restored',
   }),
   defineOperation({

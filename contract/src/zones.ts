@@ -109,7 +109,7 @@ export const zoneOperations = [
     path: '/zones/{id}/restore',
     summary: 'Restore a deleted zone',
     role: 'zones:delete',
-    errors: ['not_deleted', 'parent_deleted', 'already_exists'],
+    errors: ['not_deleted', 'parent_deleted', 'already_exists', 'quota_exceeded'],
     audit: 'zone.restored',
   }),
   defineOperation({

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AppError } from '../src/kernel/app-error.ts';
 import type { Handlers } from '../src/kernel/handler.ts';
 import { isUlid, ulid } from '../src/kernel/ulid.ts';
-import type { Stage } from './support/scenario.ts';
+import { type Stage, scenarios } from './support/scenario.ts';
 import { denialViolations, successViolations, watch } from './support/scenario-audit.ts';
 import { faultyHandlers } from './support/scenario-faults.ts';
 import { sessionActor } from './support/scenario-signin.ts';
@@ -16,14 +16,16 @@ import {
   everyOperation,
   keyActor,
   type Operation,
+  platformActor,
   type Tenant,
 } from './support/scenario-world.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 import { rootAdminId } from './support/test-world.ts';
 
 /** A key, or a person at a browser for what only they can do. */
-async function stageFor(app: TestApp, { auth }: Operation): Promise<Stage> {
+async function stageFor(app: TestApp, { id, auth }: Operation): Promise<Stage> {
   const tenant = await createTenant(app, 'audited');
+  if (scenarios[id].byPlatform) return { app, tenant, actor: await platformActor(app), disposable: true };
   const isForBrowsers = auth === 'session' || auth === 'session_probe';
   const actor = isForBrowsers
     ? await sessionActor(app, await createMember(app, tenant, 'admin'), 'an administrator at a browser')

@@ -76,6 +76,8 @@ const eventsOfOthers = [
 
 /** Operations whose rule is no question of roles: where it is tested, and by which test. */
 const ruleTests: Readonly<Record<string, readonly [file: string, test: string]>> = {
+  delete_admin_quota_override: ['src/features/quotas/quotas.test.ts', 'are for platform administrators only'],
+  get_admin_quota_overrides: ['src/features/quotas/quotas.test.ts', 'are for platform administrators only'],
   get_auth_kratos_identity: [
     'src/features/session/session.test.ts',
     'gives the session to its cookie and its token',
@@ -98,6 +100,7 @@ const ruleTests: Readonly<Record<string, readonly [file: string, test: string]>>
   patch_me_profile: ['src/features/me/me.test.ts', 'is changed by a session only'],
   post_auth_logout: ['src/features/session/session.test.ts', 'ends the session and clears every cookie'],
   post_auth_sign_out: ['src/features/session/session.test.ts', 'ends the session and clears every cookie'],
+  post_admin_quota_override: ['src/features/quotas/quotas.test.ts', 'are for platform administrators only'],
   preview_invitation: [
     'src/features/org-invitations/org-invitations.test.ts',
     'knows nothing of an unknown token',

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { AppError } from '../kernel/app-error.ts';
+import { AppError, type QuotaStanding, quotaExceeded } from '../kernel/app-error.ts';
 import { isUlid } from '../kernel/ulid.ts';
 import { preparedName, type SqlQuery } from './sql.ts';
 
@@ -145,6 +145,9 @@ const connectionFaults = new Set([
   'EHOSTUNREACH',
 ]);
 
+/** Raised by the functions of migrations/0013: the caller's limit, not a fault. */
+const quotaRefusal = 'LN002';
+
 /** A database that can not be reached is no fault of the request: 503, and nothing was decided. */
 function translate(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof AppError) return error;
@@ -157,6 +160,8 @@ function translate(error: unknown): unknown {
   // A deadlock or serialization failure undid the whole transaction.
   if (/^40/.test(code))
     return new AppError('unavailable', 'the change collided with another', { cause: error });
+  if (code === quotaRefusal && error instanceof pg.DatabaseError)
+    return quotaExceeded(JSON.parse(error.detail ?? '{}') as QuotaStanding, error);
   return error;
 }
 

@@ -5,8 +5,16 @@ export interface FieldProblem {
   readonly message: string;
 }
 
+/** Of which quota there is how much left. */
+export interface QuotaStanding {
+  readonly key: string;
+  readonly period: string;
+  readonly current: number;
+  readonly limit: number;
+}
+
 export interface AppErrorOptions {
-  readonly details?: readonly FieldProblem[];
+  readonly details?: readonly (FieldProblem & Partial<QuotaStanding>)[];
   readonly cause?: unknown;
   readonly retryAfterSeconds?: number;
   readonly previewToken?: string;
@@ -17,7 +25,7 @@ export interface AppErrorOptions {
 /** What a caller is told. The status comes from the code table, never from the thrower. */
 export class AppError extends Error {
   readonly code: ErrorCode;
-  readonly details: readonly FieldProblem[] | undefined;
+  readonly details: readonly (FieldProblem & Partial<QuotaStanding>)[] | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly previewToken: string | undefined;
   readonly audited: boolean;
@@ -44,4 +52,13 @@ export function notFound(): AppError {
 
 export function invalid(path: string, message: string): AppError {
   return new AppError('validation_error', `${path}: ${message}`, { details: [{ path, message }] });
+}
+
+export function quotaExceeded(standing: QuotaStanding, cause?: unknown): AppError {
+  const { key, period, current, limit } = standing;
+  const message = `${current} of ${limit} ${period === 'lifetime' ? 'in use' : `used this ${period}`}`;
+  return new AppError('quota_exceeded', `the quota ${key} is used up: ${message}`, {
+    details: [{ path: `/quotas/${key}`, message, key, period, current, limit }],
+    cause,
+  });
 }

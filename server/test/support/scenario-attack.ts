@@ -3,7 +3,7 @@ import { ulid } from '../../src/kernel/ulid.ts';
 import { expectedStatus, type Prepared, perform, scenarios } from './scenario.ts';
 import { gather } from './scenario-parallel.ts';
 import { changedTables, idsOfTenant, snapshotTenant } from './scenario-snapshot.ts';
-import type { Actor, Operation, Tenant } from './scenario-world.ts';
+import { type Actor, type Operation, platformActor, type Tenant } from './scenario-world.ts';
 import type { Answer, TestApp } from './test-app.ts';
 
 export interface Attack {
@@ -56,7 +56,9 @@ async function prepareTarget({ app, home, victim }: Attack, operation: Operation
 async function controlViolations({ app, victim }: Attack, targets: readonly Target[]): Promise<string[]> {
   const found: string[] = [];
   for (const { operation, theirs } of targets.filter((target) => target.operation.auth !== 'session')) {
-    const answer = await perform(app, operation.id, victim.admin, theirs);
+    const { byPlatform } = scenarios[operation.id];
+    const actor = byPlatform ? await platformActor(app) : victim.admin;
+    const answer = await perform(app, operation.id, actor, theirs);
     if (answer.status !== expectedStatus(operation.id))
       found.push(`${operation.id}: the victim's own request is no good: ${answer.status} ${answer.text}`);
   }

@@ -82,3 +82,7 @@ export async function keyActor(
   const headers = { authorization: `Bearer ${token}` };
   return { name, userId, email: user?.email ?? '', headers, keyId: id };
 }
+
+export function platformActor(app: TestApp): Promise<Actor> {
+  return keyActor(app, rootOrgId, rootAdminId, { name: 'a platform administrator’s key' });
+}

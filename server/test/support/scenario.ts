@@ -6,6 +6,7 @@ import { buildingScenarios } from './scenario-building.ts';
 import { imageScenarios } from './scenario-images.ts';
 import { integrationScenarios } from './scenario-integrations.ts';
 import { orgScenarios } from './scenario-orgs.ts';
+import { quotaScenarios } from './scenario-quotas.ts';
 import { resourceScenarios } from './scenario-resources.ts';
 import { sessionScenarios } from './scenario-session.ts';
 import { userScenarios } from './scenario-users.ts';
@@ -46,6 +47,8 @@ export interface Recipe {
   readonly needs?: readonly PlainRole[];
   /** Only an administrator of an organization above can do it: whoever belongs to the target alone is locked out. */
   readonly fromAbove?: true;
+  /** Only an administrator of the platform can do it: the people of an organization are all refused. */
+  readonly byPlatform?: true;
 }
 
 /** One valid request for every operation: a new operation does not pass the type check before it has its recipe. */
@@ -58,6 +61,7 @@ export const scenarios: Readonly<Record<OperationId, Recipe>> = {
   ...orgScenarios,
   ...userScenarios,
   ...imageScenarios,
+  ...quotaScenarios,
 };
 
 export interface PerformOptions {
