@@ -1,6 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { AgentPrincipal, KeyPrincipal, OrgScope, UserPrincipal } from '../kernel/call.ts';
+import type {
+  AgentPrincipal,
+  KeyPrincipal,
+  OrgScope,
+  Principal,
+  RoleGrant,
+  UserPrincipal,
+} from '../kernel/call.ts';
+import type { Verb } from '../providers/provider.ts';
 import { pulseSeconds, resolveToggle, verbOf } from './action.rules.ts';
 import { countersOf } from './counters.rules.ts';
 import { decide } from './decide.ts';
@@ -15,13 +23,26 @@ const org: OrgScope = {
   defaultLocale: 'en',
   deletedAt: null,
 };
-const target = { entityId: 'E' } as Target;
-const user: UserPrincipal = { kind: 'user', userId: 'U', grants: [], sessionId: 'S' };
+const target = {
+  entityId: 'E',
+  entityType: 'door',
+  externalId: null,
+  metadata: {},
+  deviceId: 'D',
+  deviceExternalId: null,
+  integrationId: 'I',
+  providerType: 'virtual_demo',
+} as unknown as Target;
+const operator: RoleGrant = { orgId: 'O', role: 'entities:set_state' };
+const decided = (principal: Principal, verb: Verb) =>
+  decide({ principal, org, target, verb, policies: { orgs: [] }, nowMs: 0 });
+const user: UserPrincipal = { kind: 'user', userId: 'U', grants: [operator], sessionId: 'S' };
+const stranger: UserPrincipal = { ...user, grants: [] };
 const key = (scopedEntityIds: string[] | null): KeyPrincipal => ({
   kind: 'api_key',
   userId: 'U',
   keyId: 'K',
-  grants: [],
+  grants: [operator],
   org,
   expiresAt: new Date(0),
   scopedEntityIds,
@@ -98,7 +119,9 @@ describe('how long a door stays open', () => {
 
 describe('decisions', () => {
   it.each([
-    ['a user', user, 'open', 'allow'],
+    ['a user with the role', user, 'open', 'allow'],
+    ['a user without it', stranger, 'open', 'deny'],
+    ['a user without it', stranger, 'close', 'deny'],
     ['an unscoped key', key(null), 'open', 'allow'],
     ['a key scoped to the door', key(['E']), 'open', 'allow'],
     ['a key scoped to another door', key(['F']), 'open', 'deny'],
@@ -111,11 +134,11 @@ describe('decisions', () => {
     ['an agent that needs a human', agent(['E'], 'human'), 'open', 'approve'],
     ['an agent that needs a human and closes', agent(['E'], 'human'), 'close', 'allow'],
   ] as const)('%s: %s may %s: %s', (_name, principal, verb, effect) => {
-    expect(decide({ principal, target, verb }).effect).toBe(effect);
+    expect(decided(principal, verb).effect).toBe(effect);
   });
 
   it('names the rule of every refusal', () => {
-    const [reason] = decide({ principal: agent([]), target, verb: 'open' }).reasons;
+    const [reason] = decided(agent([]), 'open').reasons;
     expect(reason).toMatchObject({ policyId: 'A', policyType: 'agent_allow_list', effect: 'deny' });
   });
 });

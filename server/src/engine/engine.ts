@@ -1,10 +1,17 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ActionPreview, ActionResult } from '@lintel/contract/actions';
+import type { Cluster } from '../cluster/cluster.ts';
+import type { Leases } from '../cluster/leases.ts';
+import type { WakeUp } from '../cluster/node-bus.ts';
 import type { Database } from '../db/database.ts';
 import type { Call, OrgScope, Principal } from '../kernel/call.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
+import { createPolicies, type Policies } from '../policy/policies.ts';
+import { createSlowedUse, type SlowedUse } from '../quota/slowed-use.ts';
 import { createCloseJobs } from './close-jobs.ts';
-import { createDispatch, type Dispatch } from './dispatch.ts';
+import { createDeliveries, type Deliveries } from './deliveries.ts';
+import { createDispatch } from './dispatch.ts';
 import { executeAction } from './execute-action.ts';
 import { createIntentOpener, type IntentOpener } from './intent-opener.ts';
 import { createOutcomeWriter, type OutcomeWriter } from './outcome-writer.ts';
@@ -13,22 +20,28 @@ import { previewAction } from './preview-action.ts';
 import type { Providers } from './providers.ts';
 import { createRecovery } from './recovery.ts';
 import { createCommandRelay } from './relay.ts';
+import { createSlowDown, type SlowDown } from './slow-down.ts';
 import { createTargets, type Targets } from './targets.ts';
 
 export interface EngineDeps {
   readonly db: Database;
   readonly clock: Clock;
   readonly targets: Targets;
+  readonly policies: Policies;
   readonly providers: Providers;
-  readonly dispatch: Dispatch;
+  readonly deliveries: Deliveries;
   readonly intents: IntentOpener;
   readonly outcomes: OutcomeWriter;
+  readonly slowedUse: SlowedUse;
+  readonly slowDown: SlowDown;
 }
 
 export interface Engine {
   execute(call: Call, org: OrgScope, request: ActionRequest): Promise<ActionResult>;
   preview(org: OrgScope, principal: Principal, request: ActionRequest): Promise<ActionPreview>;
   start(): Promise<void>;
+  /** Hands the connections over to the other nodes, when there are any; the requests that still come are sent there. */
+  leave(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -37,17 +50,33 @@ export interface EngineOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly providers: Providers;
+  readonly cluster: Cluster;
 }
 
-export function createEngine({ db, clock, logger, providers }: EngineOptions): Engine {
+/** Whoever looked up the owner of a connection just before it went has asked it within this time. */
+const settleMs = 300;
+
+export function createEngine({ db, clock, logger, providers, cluster }: EngineOptions): Engine {
+  const { leases, bus, wakeUps } = cluster;
+  const slowedUse = createSlowedUse({ db, clock });
   const deps: EngineDeps = {
     db,
     clock,
     providers,
     targets: createTargets(db),
-    dispatch: createDispatch({ clock, logger }),
+    policies: createPolicies(db),
+    deliveries: createDeliveries({
+      clock,
+      logger,
+      providers,
+      leases,
+      bus,
+      dispatch: createDispatch({ clock, logger }),
+    }),
     intents: createIntentOpener(db),
     outcomes: createOutcomeWriter(db),
+    slowedUse,
+    slowDown: createSlowDown({ db, use: slowedUse }),
   };
   const relay = createCommandRelay(deps, logger);
   providers.relayThrough(relay);
@@ -59,13 +88,39 @@ export function createEngine({ db, clock, logger, providers }: EngineOptions): E
     async start() {
       await recovery.start();
       await providers.start();
+      await bus.start({
+        onCommand: deps.deliveries.answer,
+        onWakeUp: (wakeUp) => void wakeUpTo(providers, leases, wakeUp, logger),
+      });
       closeJobs.start();
+    },
+    async leave() {
+      if (!leases.hasOthers()) return;
+      await leases.leave();
+      await wakeUps.settled();
+      await delay(settleMs);
     },
     async stop() {
       await closeJobs.stop();
       await recovery.stop();
       await relay.settled();
       await providers.close();
+      await wakeUps.settled();
+      await bus.close();
     },
   };
+}
+
+async function wakeUpTo(
+  providers: Providers,
+  leases: Leases,
+  { orgIds, leases: hasFreeLeases }: WakeUp,
+  logger: Logger,
+): Promise<void> {
+  try {
+    if (hasFreeLeases) await leases.look();
+    await providers.refresh(orgIds);
+  } catch (error) {
+    logger.warn({ err: error }, 'a wake-up could not be followed; the next look will');
+  }
 }

@@ -11,10 +11,13 @@ import {
 } from '../kernel/call.ts';
 import { refusedOnlyAfresh, StaleDecision } from '../kernel/stale-decision.ts';
 import { ulid } from '../kernel/ulid.ts';
+import type { Reason } from '../policy/typed-rules.ts';
 import { pulseOwnerOf } from '../providers/record-rules.ts';
+import { type ApprovalRequest, isApproved, requestApproval } from './approvals.store.ts';
 import { actionDetails, carryOut, deadlineMs } from './carry-out.ts';
 import { confirmationHash, issueConfirmation } from './confirmations.ts';
 import { countersOf } from './counters.rules.ts';
+import type { Decision } from './decide.ts';
 import type { EngineDeps } from './engine.ts';
 import { findStoredIntent, type NewIntent, type OpenVerdict } from './intents.store.ts';
 import { replay } from './outcome.rules.ts';
@@ -33,12 +36,14 @@ export async function executeAction(
   }));
   const earlier = await requirePermission(deps, call, action, key);
   if (earlier !== null) return earlier;
+  const degradation = await deps.slowDown.before(call, action, key);
   const startedMs = deps.clock.monotonicMs();
   const intent = intentOf(call, action, key);
   const verdict = await deps.intents.open(intent);
+  if (verdict.kind === 'stale' && degradation !== null) deps.slowDown.credit(call, action, degradation);
   const stored = settleVerdict(verdict);
   if (stored !== null) return stored;
-  return carryOut(deps, action, intent, startedMs);
+  return carryOut(deps, { ...action, degradation }, intent, startedMs);
 }
 
 function idempotencyKeyOf(call: Call, principal: Principal): string | null {
@@ -74,31 +79,77 @@ async function requirePermission(
           findStoredIntent(tx, org.id, principalId(principal), key, fingerprint),
         );
   if (stored !== null) return replay(stored);
-  if (refused) throw await deny(deps, call, action);
+  if (refused && !(await hasApproval(deps, action))) throw await deny(deps, call, action);
   if (!target.enabled) throw new AppError('integration_disabled', 'the integration is paused');
   if (unknownState) throw new AppError('state_unknown', 'the state is unknown, so a toggle could do either');
+  if (!unconfirmed) return null;
   const { token } = await issueConfirmation(deps, action);
   throw new AppError('confirmation_required', 'send the preview token back to confirm', {
     previewToken: token,
   });
 }
 
+/** The consent of somebody else to exactly this request. */
+async function hasApproval(
+  deps: EngineDeps,
+  { decision, org, fingerprint }: PreparedAction,
+): Promise<boolean> {
+  if (decision.effect !== 'approve') return false;
+  return await deps.db.inOrg(org.id, (tx) => isApproved(tx, org.id, fingerprint));
+}
+
+/** The refusal with its event; where somebody else could still allow it, they are asked in the same transaction. */
 async function deny(deps: EngineDeps, call: Call, action: PreparedAction): Promise<AppError> {
   const { org, target, decision } = action;
   const [reason] = decision.reasons.filter((candidate) => candidate.effect === decision.effect);
   const code = decision.effect === 'approve' ? 'approval_required' : 'policy_denied';
   const message = reason?.message ?? 'denied';
   const policy = { policy_id: reason?.policyId ?? null, policy_type: reason?.policyType ?? null };
-  await deps.db.inOrg(org.id, (tx) =>
-    recordEvent(tx, originOf(call), {
+  const approvalId = await deps.db.inOrg(org.id, async (tx) => {
+    const id = reason?.effect === 'approve' ? await requestApproval(tx, approvalOf(action, reason)) : null;
+    const approval = id === null ? {} : { approval_id: id };
+    await recordEvent(tx, originOf(call), {
       orgId: org.id,
       type: 'entity.action',
       outcome: 'denied',
       resource: { type: 'entity', id: target.entityId },
-      details: { ...actionDetails(action), code, message, ...policy },
-    }),
-  );
-  return new AppError(code, `${message} (${policy.policy_type} ${policy.policy_id})`, { audited: true });
+      details: { ...actionDetails(action), ...watched(decision), code, message, ...policy, ...approval },
+    });
+    return id;
+  });
+  const asked = approvalId === null ? '' : `; approval ${approvalId}`;
+  return new AppError(code, `${message} (${policy.policy_type} ${policy.policy_id}${asked})`, {
+    audited: true,
+  });
+}
+
+function approvalOf(
+  { org, principal, target, fingerprint, decision }: PreparedAction,
+  reason: Reason,
+): ApprovalRequest {
+  return {
+    orgId: org.id,
+    policyId: reason.policyId ?? '',
+    policyType: reason.policyType,
+    requester: { kind: principal.kind, id: principalId(principal), userId: principal.userId },
+    entityId: target.entityId,
+    label: target.name ?? target.doorName,
+    fingerprint,
+    requiredCount: decision.requiredApprovals,
+  };
+}
+
+/** For the event: what policies that only watch would have done. */
+function watched({ wouldHave }: Decision): Record<string, unknown> {
+  if (wouldHave.length === 0) return {};
+  return {
+    would_have: wouldHave.map(({ policyId, policyType, scope, effect }) => ({
+      policy_id: policyId,
+      policy_type: policyType,
+      scope,
+      effect,
+    })),
+  };
 }
 
 function intentOf(call: Call, action: PreparedAction, key: string | null): NewIntent {
@@ -116,13 +167,13 @@ function intentOf(call: Call, action: PreparedAction, key: string | null): NewIn
     principalId: principalId(principal),
     actor: actorOf(principal),
     source: call.source,
-    details: actionDetails(action),
+    details: { ...actionDetails(action), ...watched(action.decision) },
     correlationId: call.correlationId,
     idempotencyKey: key,
     fingerprint: action.fingerprint,
     confirmationHash:
       action.decision.effect === 'confirm' && call.confirmation ? confirmationHash(call.confirmation) : null,
-    needsApproval: false,
+    needsApproval: action.decision.effect === 'approve',
     deadlineMs,
     minIntervalMs: action.minIntervalMs,
     counters: countersOf(verb, principal),

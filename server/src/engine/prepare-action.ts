@@ -5,7 +5,7 @@ import type { ProviderManifest, Verb } from '../providers/provider.ts';
 import { actionIdOf, pulseSeconds, resolveToggle, verbOf } from './action.rules.ts';
 import { type Decision, decide } from './decide.ts';
 import type { EngineDeps } from './engine.ts';
-import { findPortalStatus } from './portals.ts';
+import { findPortalStatus, openersOf } from './portals.ts';
 import { findStatus, type Target } from './target.store.ts';
 
 export interface ActionRequest {
@@ -41,6 +41,7 @@ export async function prepareAction(
   const { manifest, verb: asked } = offered(deps, target, request.actionId);
   const verb = await resolved(deps, org, target, asked);
   const actionId = actionIdOf(asked);
+  const [policies, openers] = await Promise.all([deps.policies.snapshot(org), openersOf(deps, org, target)]);
   return {
     org,
     principal,
@@ -57,7 +58,7 @@ export async function prepareAction(
       actionId,
       request.payload,
     ]),
-    decision: decide({ principal, target, verb }),
+    decision: decide({ principal, org, target, verb, openers, policies, nowMs: deps.clock.millis() }),
   };
 }
 

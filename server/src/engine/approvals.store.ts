@@ -1,0 +1,42 @@
+import type { Tx } from '../db/database.ts';
+import { sql } from '../db/sql.ts';
+import { ulid } from '../kernel/ulid.ts';
+
+export interface ApprovalRequest {
+  readonly orgId: string;
+  readonly policyId: string;
+  readonly policyType: string;
+  readonly requester: { readonly kind: string; readonly id: string; readonly userId: string };
+  readonly entityId: string;
+  readonly label: string;
+  readonly fingerprint: Buffer;
+  readonly requiredCount: number;
+}
+
+const lifetime = '24 hours';
+
+/** An approval of exactly this request that nobody has used. The commit looks again, and spends it. */
+export async function isApproved(tx: Tx, orgId: string, fingerprint: Buffer): Promise<boolean> {
+  const row = await tx.maybeOne(sql`
+    select 1 from policy_approvals where org_id = ${orgId} and fingerprint = ${fingerprint}
+      and status = 'approved' and expires_at > now() limit 1`);
+  return row !== null;
+}
+
+/** The pending request for this action: the one there is, or a new one. */
+export async function requestApproval(tx: Tx, request: ApprovalRequest): Promise<string> {
+  const { orgId, requester, fingerprint } = request;
+  await tx.execute(sql`
+    update policy_approvals set status = 'expired'
+    where org_id = ${orgId} and fingerprint = ${fingerprint} and status = 'pending' and expires_at <= now()`);
+  const row = await tx.one<{ id: string }>(sql`
+    insert into policy_approvals as a (org_id, id, policy_id, policy_type, requester_kind, requester_id,
+      requester_user_id, subject_kind, subject_ref, subject_label, fingerprint, required_count, expires_at)
+    values (${orgId}, ${ulid()}, ${request.policyId}, ${request.policyType}, ${requester.kind}, ${requester.id},
+      ${requester.userId}, 'entity_action', ${request.entityId}, ${request.label}, ${fingerprint},
+      ${request.requiredCount}, now() + ${lifetime}::interval)
+    on conflict (org_id, fingerprint) where status = 'pending' and fingerprint is not null
+      do update set required_count = greatest(a.required_count, excluded.required_count)
+    returning a.id`);
+  return row.id;
+}
