@@ -1,8 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { dialInUrl } from '../src/providers/transport/dial-in.ts';
+import { eventually } from './support/eventually.ts';
 import { type ShellyDevicePeer, startShellyDevice } from './support/peers/shelly-device-peer.ts';
-import { eventually } from './support/provider-bench.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 import { type BuildingIds, rootAdminId, testPepper } from './support/test-world.ts';
 

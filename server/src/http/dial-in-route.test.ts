@@ -3,7 +3,7 @@ import { type AddressInfo, connect as connectTcp } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type ClientOptions, WebSocket } from 'ws';
-import { eventually } from '../../test/support/provider-bench.ts';
+import { eventually } from '../../test/support/eventually.ts';
 import { createLogger } from '../kernel/logger.ts';
 import { Secret } from '../kernel/secret.ts';
 import {

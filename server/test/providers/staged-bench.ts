@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { eventually } from '../support/provider-bench.ts';
+import { eventually } from '../support/eventually.ts';
 import type { Answer, TestApp } from '../support/test-app.ts';
 import { rootAdminId } from '../support/test-world.ts';
 import type { FarSide, ProviderBench, RecordIds, Stage } from './bench.ts';

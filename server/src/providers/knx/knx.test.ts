@@ -1,13 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { commandTo, connectProvider, entityOf } from '../../../test/support/connected-provider.ts';
+import { eventually } from '../../../test/support/eventually.ts';
 import { startGatewayPeer } from '../../../test/support/peers/knx-gateway-peer.ts';
 import { startKnxd } from '../../../test/support/peers/knxd.ts';
-import {
-  bindingWith,
-  commandFor,
-  createProviderBench,
-  eventually,
-  linkWith,
-} from '../../../test/support/provider-bench.ts';
+import { systemClock } from '../../kernel/clock.ts';
 import type { EntityBinding } from '../provider.ts';
 import { connectKnx, knx } from './knx.provider.ts';
 import type { TunnelTiming } from './knx-tunnel.ts';
@@ -22,13 +18,13 @@ const timing: TunnelTiming = {
   retryFromMs: 100,
   silentForMs: 3_600_000,
 };
-const plain = bindingWith({ entityId: 'plain', externalId: '2/1/1' });
-const seen = bindingWith({
+const plain = entityOf({ entityId: 'plain', externalId: '2/1/1' });
+const seen = entityOf({
   entityId: 'seen',
   externalId: '2/1/1',
   metadata: { status_address: '2/1/2' },
 });
-const inverted = bindingWith({
+const inverted = entityOf({
   entityId: 'inverted',
   externalId: '2/1/3',
   metadata: { status_address: '2/1/4', invert: 'true' },
@@ -40,15 +36,16 @@ afterEach(async () => {
 });
 
 function connectTo(port: number, times: Partial<TunnelTiming> = {}) {
-  const bench = createProviderBench();
-  const link = linkWith({ host: '127.0.0.1', port, local_ip: '127.0.0.1' });
-  const connection = connectKnx(link, bench.context, { ...timing, ...times });
+  const bench = connectProvider(
+    { connect: (link, context) => connectKnx(link, context, { ...timing, ...times }) },
+    { config: { host: '127.0.0.1', port, local_ip: '127.0.0.1' } },
+  );
+  const { connection } = bench;
   openThings.push(() => connection.close());
   return {
     ...bench,
-    connection,
-    open: (entity: EntityBinding) => connection.actions.open?.(commandFor(entity)),
-    close: (entity: EntityBinding) => connection.actions.close?.(commandFor(entity)),
+    open: (entity: EntityBinding) => connection.actions.open?.(commandTo(entity)),
+    close: (entity: EntityBinding) => connection.actions.close?.(commandTo(entity)),
     isUp: () => eventually(() => connection.health() === 'ok'),
   };
 }
@@ -202,8 +199,8 @@ describe('a telegram', () => {
   it('does not leave after the deadline, nor when the caller has given up', async () => {
     const { gateway, connection, isUp } = await gatewayWith();
     await isUp();
-    expect((await connection.actions.open?.(commandFor(plain, null, -1)))?.kind).toBe('not_sent');
-    const gone = { ...commandFor(plain), signal: AbortSignal.abort() };
+    expect((await connection.actions.open?.(commandTo(plain, { withinMs: -1 })))?.kind).toBe('not_sent');
+    const gone = { ...commandTo(plain), signal: AbortSignal.abort() };
     expect((await connection.actions.open?.(gone))?.kind).toBe('not_sent');
     expect(gateway.bus).toEqual([]);
   });
@@ -212,13 +209,13 @@ describe('a telegram', () => {
     const { gateway, connection, isUp } = await gatewayWith({ ackWithinMs: 300 });
     await isUp();
     gateway.fault('lose_all');
-    expect((await connection.actions.open?.(commandFor(plain, null, 250)))?.kind).toBe('unknown');
+    expect((await connection.actions.open?.(commandTo(plain, { withinMs: 250 })))?.kind).toBe('unknown');
     expect(gateway.received.filter((bytes) => bytes.startsWith('06100420'))).toHaveLength(1);
   });
 
   it('to something that is no group address does not leave', async () => {
     const { gateway, open } = await gatewayWith();
-    expect((await open(bindingWith({ externalId: 'door' })))?.kind).toBe('not_sent');
+    expect((await open(entityOf({ externalId: 'door' })))?.kind).toBe('not_sent');
     expect(gateway.bus).toEqual([]);
   });
 
@@ -230,11 +227,11 @@ describe('a telegram', () => {
   });
 
   it('keeps its distance from the one before', async () => {
-    const { gateway, open, context } = await gatewayWith({ paceMs: 40 });
+    const { gateway, open } = await gatewayWith({ paceMs: 40 });
     await open(plain);
-    const begun = context.clock.monotonicMs();
+    const begun = systemClock.monotonicMs();
     await Promise.all([open(plain), open(plain), open(plain)]);
-    expect(context.clock.monotonicMs() - begun).toBeGreaterThanOrEqual(100);
+    expect(systemClock.monotonicMs() - begun).toBeGreaterThanOrEqual(100);
     expect(gateway.bus).toHaveLength(4);
   });
 });
@@ -261,8 +258,8 @@ describe('a tunnel', () => {
     gateway.fault('repeat_own');
     gateway.say(0x11_02, 'write', true);
     gateway.say(0x11_02, 'write', false);
-    await eventually(() => reports.length === 2 && gateway.unacknowledged() === 0);
-    expect(reports).toEqual(['seen open', 'seen closed']);
+    await eventually(() => reports().length === 2 && gateway.unacknowledged() === 0);
+    expect(reports()).toEqual(['seen open', 'seen closed']);
   });
 
   it('that the gateway ends comes back', async () => {
@@ -301,10 +298,10 @@ describe('a tunnel', () => {
     await open(seen);
     gateway.refuseConnections(0x24);
     gateway.endTunnels();
-    await eventually(() => reports.includes('seen unknown'));
+    await eventually(() => reports().includes('seen unknown'));
     gateway.refuseConnections(null);
-    await eventually(() => reports.length === 3);
-    expect(reports).toEqual(['seen open', 'seen unknown', 'seen open']);
+    await eventually(() => reports().length === 3);
+    expect(reports()).toEqual(['seen open', 'seen unknown', 'seen open']);
     expect(gateway.bus.filter((line) => line.startsWith('write'))).toHaveLength(1);
   });
 

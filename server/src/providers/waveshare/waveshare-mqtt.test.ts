@@ -1,19 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { commandTo, connectProvider, entityOf } from '../../../test/support/connected-provider.ts';
+import { eventually } from '../../../test/support/eventually.ts';
 import { type Mosquitto, startMosquitto } from '../../../test/support/peers/mosquitto.ts';
 import { startBoardPeer } from '../../../test/support/peers/waveshare-board-peer.ts';
 import { attachMqttModule } from '../../../test/support/peers/waveshare-mqtt-module.ts';
-import {
-  bindingWith,
-  commandFor,
-  createProviderBench,
-  eventually,
-  linkWith,
-} from '../../../test/support/provider-bench.ts';
 import { connectWaveshare, type WaveshareTiming } from './waveshare.provider.ts';
 import { rtuFraming, writeCoil } from './waveshare.wire.ts';
 
 const timing: WaveshareTiming = { connectWithinMs: 2_000, replyWithinMs: 300, pollEveryMs: 50 };
-const door = bindingWith({ entityId: 'door', metadata: { channel_index: '3' } });
+const door = entityOf({ entityId: 'door', metadata: { channel_index: '3' } });
 
 let broker: Mosquitto;
 beforeAll(async () => {
@@ -32,7 +27,6 @@ async function boardOnMqtt(own = broker) {
   const topics = { command: `board/${board.port}/in`, reply: `board/${board.port}/out` };
   const attach = async () => attachMqttModule(await own.client(), board, topics);
   const module = await attach();
-  const bench = createProviderBench();
   const config = {
     transport: 'rtu_mqtt',
     broker_host: '127.0.0.1',
@@ -40,21 +34,28 @@ async function boardOnMqtt(own = broker) {
     command_topic: topics.command,
     reply_topic: topics.reply,
   };
-  const connection = connectWaveshare(linkWith(config), bench.context, timing);
+  const bench = connectProvider(
+    { connect: (link, context) => connectWaveshare(link, context, timing) },
+    { config },
+  );
+  const { connection } = bench;
   openThings.push(() => connection.close());
   connection.bind([door]);
   await eventually(() => connection.health() === 'ok');
-  return { ...bench, board, topics, module, attach, connection };
+  return { ...bench, board, topics, module, attach };
 }
 
 describe('a relay board over MQTT', () => {
   it('opens, pulses, toggles and closes', async () => {
     const { board, connection } = await boardOnMqtt();
     const { open, toggle, close } = connection.actions;
-    expect(await open?.(commandFor(door, 60))).toEqual({ kind: 'delivered', observed: 'open' });
-    expect(await toggle?.(commandFor(door))).toEqual({ kind: 'delivered', observed: 'closed' });
-    expect(await open?.(commandFor(door))).toEqual({ kind: 'delivered', observed: 'open' });
-    expect(await close?.(commandFor(door))).toEqual({ kind: 'delivered', observed: 'closed' });
+    expect(await open?.(commandTo(door, { pulseSeconds: 60 }))).toEqual({
+      kind: 'delivered',
+      observed: 'open',
+    });
+    expect(await toggle?.(commandTo(door))).toEqual({ kind: 'delivered', observed: 'closed' });
+    expect(await open?.(commandTo(door))).toEqual({ kind: 'delivered', observed: 'open' });
+    expect(await close?.(commandTo(door))).toEqual({ kind: 'delivered', observed: 'closed' });
     expect(board.writes).toEqual(['0502030258', '0500035500', '050003ff00', '0500030000']);
     expect(board.overlaps()).toBe(0);
   });
@@ -69,11 +70,11 @@ describe('a relay board over MQTT', () => {
   it('is not asked twice when the reply is lost, nor the same again while it could still arrive', async () => {
     const { board, connection } = await boardOnMqtt();
     board.fault({ kind: 'drop_reply' });
-    expect((await connection.actions.open?.(commandFor(door)))?.kind).toBe('unknown');
+    expect((await connection.actions.open?.(commandTo(door)))?.kind).toBe('unknown');
     board.fault({ kind: 'none' });
-    expect((await connection.actions.open?.(commandFor(door)))?.kind).toBe('not_sent');
+    expect((await connection.actions.open?.(commandTo(door)))?.kind).toBe('not_sent');
     expect(board.writes).toEqual(['050003ff00']);
-    expect(await connection.actions.close?.(commandFor(door))).toEqual({
+    expect(await connection.actions.close?.(commandTo(door))).toEqual({
       kind: 'delivered',
       observed: 'closed',
     });
@@ -82,23 +83,23 @@ describe('a relay board over MQTT', () => {
   it('refuses with an exception', async () => {
     const { board, connection } = await boardOnMqtt();
     board.fault({ kind: 'exception', code: 2 });
-    expect((await connection.actions.open?.(commandFor(door)))?.kind).toBe('refused');
+    expect((await connection.actions.open?.(commandTo(door)))?.kind).toBe('refused');
   });
 
   it('that nobody connects is surely not reached, and nothing waits for its return', async () => {
     const { board, connection, module, attach } = await boardOnMqtt();
     await module.detach();
-    expect((await connection.actions.open?.(commandFor(door)))?.kind).toBe('not_sent');
+    expect((await connection.actions.open?.(commandTo(door)))?.kind).toBe('not_sent');
     await attach();
     await eventually(() => connection.health() === 'ok');
     expect(board.writes).toEqual([]);
-    expect((await connection.actions.close?.(commandFor(door)))?.kind).toBe('delivered');
+    expect((await connection.actions.close?.(commandTo(door)))?.kind).toBe('delivered');
   });
 
   it('is not taken to have answered by what answers something else', async () => {
     const { board, connection, topics } = await boardOnMqtt();
     board.fault({ kind: 'drop_reply' });
-    const opening = connection.actions.open?.(commandFor(door));
+    const opening = connection.actions.open?.(commandTo(door));
     await eventually(() => board.writes.length === 1);
     const stranger = await broker.client();
     const echo = rtuFraming.encode(1, 0, writeCoil(3, 'on'));
@@ -118,12 +119,12 @@ describe('a relay board over MQTT', () => {
     const { board, connection, attach } = await boardOnMqtt(own);
     await own.kill();
     await eventually(() => connection.health() === 'error');
-    expect((await connection.actions.open?.(commandFor(door)))?.kind).toBe('not_sent');
+    expect((await connection.actions.open?.(commandTo(door)))?.kind).toBe('not_sent');
     await own.start();
     await attach();
     await eventually(() => connection.health() === 'ok');
     expect(board.writes).toEqual([]);
-    expect(await connection.actions.open?.(commandFor(door))).toEqual({
+    expect(await connection.actions.open?.(commandTo(door))).toEqual({
       kind: 'delivered',
       observed: 'open',
     });

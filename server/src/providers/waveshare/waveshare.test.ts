@@ -1,21 +1,16 @@
 import { Value } from 'typebox/value';
 import { afterEach, describe, expect, it } from 'vitest';
+import { commandTo, connectProvider, entityOf } from '../../../test/support/connected-provider.ts';
+import { eventually } from '../../../test/support/eventually.ts';
 import { startPymodbus } from '../../../test/support/peers/pymodbus.ts';
 import { type BoardFault, startBoardPeer } from '../../../test/support/peers/waveshare-board-peer.ts';
-import {
-  bindingWith,
-  commandFor,
-  createProviderBench,
-  eventually,
-  linkWith,
-} from '../../../test/support/provider-bench.ts';
 import type { Connection } from '../provider.ts';
 import { connectWaveshare, type WaveshareTiming, waveshare } from './waveshare.provider.ts';
 
 const timing: WaveshareTiming = { connectWithinMs: 2_000, replyWithinMs: 150, pollEveryMs: 30 };
 const hour: WaveshareTiming = { ...timing, pollEveryMs: 3_600_000 };
-const door = bindingWith({ entityId: 'door', metadata: { channel_index: '3' } });
-const light = bindingWith({ entityId: 'light', entityType: 'light', metadata: { channel_index: '29' } });
+const door = entityOf({ entityId: 'door', metadata: { channel_index: '3' } });
+const light = entityOf({ entityId: 'light', entityType: 'light', metadata: { channel_index: '29' } });
 
 const openThings: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -23,10 +18,12 @@ afterEach(async () => {
 });
 
 function connectTo(config: Record<string, unknown>, times = timing) {
-  const bench = createProviderBench();
-  const connection = connectWaveshare(linkWith({ host: '127.0.0.1', ...config }), bench.context, times);
-  openThings.push(() => connection.close());
-  return { ...bench, connection };
+  const bench = connectProvider(
+    { connect: (link, context) => connectWaveshare(link, context, times) },
+    { config: { host: '127.0.0.1', ...config } },
+  );
+  openThings.push(() => bench.connection.close());
+  return bench;
 }
 
 async function boardWith(transport: 'modbus_tcp' | 'rtu_tcp', times = timing) {
@@ -36,7 +33,7 @@ async function boardWith(transport: 'modbus_tcp' | 'rtu_tcp', times = timing) {
 }
 
 const act = (connection: Connection, verb: 'open' | 'close' | 'toggle', pulse: number | null = null) =>
-  connection.actions[verb]?.(commandFor(door, pulse));
+  connection.actions[verb]?.(commandTo(door, { pulseSeconds: pulse }));
 
 describe.each(['modbus_tcp', 'rtu_tcp'] as const)('a pymodbus server over %s', (transport) => {
   const dialect = transport === 'rtu_tcp' ? 'rtu' : 'mbap';
@@ -147,7 +144,7 @@ describe.each(['modbus_tcp', 'rtu_tcp'] as const)('a relay board over %s', (tran
     connection.bind([door, light]);
     board.fault({ kind: 'delay', ms: 20 }, true);
     const orders = Array.from({ length: 10 }, async (_, index) =>
-      connection.actions[index % 2 === 0 ? 'open' : 'close']?.(commandFor(index % 3 === 0 ? light : door)),
+      connection.actions[index % 2 === 0 ? 'open' : 'close']?.(commandTo(index % 3 === 0 ? light : door)),
     );
     const kinds = (await Promise.all(orders)).map((delivery) => delivery?.kind);
     expect(new Set(kinds)).toEqual(new Set(['delivered']));
@@ -165,21 +162,23 @@ describe('a relay board', () => {
   it('is not written to after the deadline', async () => {
     const { board, connection } = await boardWith('modbus_tcp');
     await eventually(() => connection.health() === 'ok');
-    expect((await connection.actions.open?.(commandFor(door, null, 0)))?.kind).toBe('not_sent');
-    expect((await connection.actions.open?.(commandFor(door, 2, -1)))?.kind).toBe('not_sent');
+    expect((await connection.actions.open?.(commandTo(door, { withinMs: 0 })))?.kind).toBe('not_sent');
+    expect((await connection.actions.open?.(commandTo(door, { pulseSeconds: 2, withinMs: -1 })))?.kind).toBe(
+      'not_sent',
+    );
     expect(board.writes).toEqual([]);
   });
 
   it('is not written to when the caller has given up, nor when it was busy until then', async () => {
     const { board, connection } = await boardWith('modbus_tcp', { ...hour, replyWithinMs: 1_000 });
-    const gone = { ...commandFor(door), signal: AbortSignal.abort() };
+    const gone = { ...commandTo(door), signal: AbortSignal.abort() };
     expect((await connection.actions.open?.(gone))?.kind).toBe('not_sent');
     expect(board.writes).toEqual([]);
 
     board.fault({ kind: 'delay', ms: 300 });
     const slow = act(connection, 'open');
     await eventually(() => board.writes.length === 1);
-    expect((await connection.actions.close?.(commandFor(light, null, 200)))?.kind).toBe('not_sent');
+    expect((await connection.actions.close?.(commandTo(light, { withinMs: 200 })))?.kind).toBe('not_sent');
     expect(await slow).toEqual({ kind: 'delivered', observed: 'open' });
     expect(board.writes).toEqual(['050003ff00']);
   });
@@ -194,7 +193,7 @@ describe('a relay board', () => {
     const { board, connection, reported, reports } = await boardWith('rtu_tcp');
     expect(connection.health()).toBe('reduced');
     connection.bind([door]);
-    await eventually(() => reports.length > 0 && connection.health() === 'ok');
+    await eventually(() => reports().length > 0 && connection.health() === 'ok');
     const lost = reported('door', 'unknown');
     await board.stop();
     await lost;
@@ -203,7 +202,7 @@ describe('a relay board', () => {
     await board.start();
     await seen;
     expect(connection.health()).toBe('ok');
-    expect(reports).toEqual(['door closed', 'door unknown', 'door closed']);
+    expect(reports()).toEqual(['door closed', 'door unknown', 'door closed']);
     expect(board.writes).toEqual([]);
   });
 
@@ -213,9 +212,9 @@ describe('a relay board', () => {
     connection.bind([door]);
     await first;
     await act(connection, 'open', 0.2);
-    await eventually(() => reports.at(-1) === 'door closed' && reports.length > 1);
+    await eventually(() => reports().at(-1) === 'door closed' && reports().length > 1);
     expect(board.relays[3]).toBe(false);
-    expect(reports.filter((report) => report === 'door open').length).toBeLessThanOrEqual(1);
+    expect(reports().filter((report) => report === 'door open').length).toBeLessThanOrEqual(1);
   });
 
   it('keeps no connection after close', async () => {

@@ -1,6 +1,6 @@
 import type { MqttClient } from 'mqtt';
+import { eventually } from '../../support/eventually.ts';
 import { type Mosquitto, startMosquitto } from '../../support/peers/mosquitto.ts';
-import { eventually } from '../../support/provider-bench.ts';
 import type { FarSide, ProviderBench } from '../bench.ts';
 
 const commandTopic = 'door/1/set';

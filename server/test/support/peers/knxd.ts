@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eventually } from '../provider-bench.ts';
+import { eventually } from '../eventually.ts';
 import { type PeerProcess, startPeerProcess } from './peer-process.ts';
 
 /** Debian's knxd with a bus of its own in memory, and knxtool as the other devices on it. */

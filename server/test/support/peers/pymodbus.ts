@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { eventually } from '../provider-bench.ts';
+import { eventually } from '../eventually.ts';
 import { startPeerProcess } from './peer-process.ts';
 
 /** python3-pymodbus as a board of 30 relays without the vendor's extensions (no toggle, no flash). */
