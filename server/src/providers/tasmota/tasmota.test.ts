@@ -5,13 +5,13 @@ import {
   commandTo,
   connectProvider,
   entityOf,
-} from '../../../test/support/peers/connected-provider.ts';
+} from '../../../test/support/connected-provider.ts';
+import { soon } from '../../../test/support/eventually.ts';
 import { type Mosquitto, startMosquitto } from '../../../test/support/peers/mosquitto.ts';
 import { startTasmotaHttp, startTasmotaMqtt } from '../../../test/support/peers/tasmota-peer.ts';
 import { startTcpCut } from '../../../test/support/peers/tcp-cut.ts';
 import { tasmota } from './tasmota.provider.ts';
 
-const soon = { timeout: 20_000, interval: 20 };
 const openedBy = { kind: 'delivered', observed: 'open' };
 const closedBy = { kind: 'delivered', observed: 'closed' };
 const opened: ConnectedProvider[] = [];
