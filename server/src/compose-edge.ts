@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
+import type { Leases } from './cluster/leases.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
 import { migrationVersions } from './db/migrate.ts';
@@ -18,6 +19,7 @@ export interface EdgeParts {
   readonly config: Config;
   readonly db: Database;
   readonly clock: Clock;
+  readonly leases: Pick<Leases, 'nodeId' | 'held'>;
 }
 
 export interface Edge {
@@ -29,15 +31,16 @@ export interface Edge {
 const webDist = join(import.meta.dirname, '..', '..', 'web', 'dist');
 
 /** What is served beside the operations: health, metrics, the reference and the pages. */
-export function composeEdge(http: FastifyInstance, { config, db, clock }: EdgeParts): Edge {
+export function composeEdge(http: FastifyInstance, { config, db, clock, leases }: EdgeParts): Edge {
   const { publicUrl, brand, host, port, metricsPort, metricsToken: token } = config;
   const metrics = createMetrics({
     exposed: metricsPort !== null || token !== null,
     connections: () => db.connections(),
+    leases,
   });
   const { registry } = metrics;
   metrics.observe(http);
-  addHealthEndpoints(http, createReadiness({ db, clock, migrationVersions }));
+  addHealthEndpoints(http, createReadiness({ db, clock, migrationVersions }), leases);
   addReferenceRoutes(http, { publicUrl, version, brand });
   serveWeb(http, webDist);
   if (metricsPort === null) addMetricsEndpoint(http, { registry, token });

@@ -1,8 +1,11 @@
+import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { recordEvent } from './audit/audit.store.ts';
 import { createAuditPartitions } from './audit/audit-partitions.ts';
 import { createCredentials } from './auth/credentials.ts';
 import type { TokenFormat } from './auth/token.rules.ts';
+import type { Cluster } from './cluster/cluster.ts';
+import { addClusterRoutes, announcing, composeCluster } from './compose-cluster.ts';
 import { composeEdge } from './compose-edge.ts';
 import { composeHandlers } from './compose-handlers.ts';
 import { composeIdentity } from './compose-identity.ts';
@@ -14,7 +17,6 @@ import { createProviders } from './engine/providers.ts';
 import { type AuthenticateDeps, createAuthenticate } from './http/authenticate.ts';
 import { bindOperations } from './http/bind-operations.ts';
 import { createDenialRecorder } from './http/denials.ts';
-import { addDialInRoute } from './http/dial-in-route.ts';
 import { addIdentityRoutes } from './http/identity-routes.ts';
 import { createHttpServer } from './http/server.ts';
 import { actorOf } from './kernel/call.ts';
@@ -41,6 +43,8 @@ export interface ComposeOptions {
   readonly wrapHandlers?: (handlers: Handlers) => Handlers;
   /** Those of the registry unless a test brings its own. */
   readonly providerDefinitions?: ReadonlyMap<string, ProviderDefinition>;
+  readonly leaseMs?: number;
+  readonly wrapCluster?: (cluster: Cluster) => Cluster;
 }
 
 export interface App {
@@ -48,6 +52,8 @@ export interface App {
   readonly db: Database;
   /** Recovers what a lost node left behind, then takes up the devices. Before it, nothing is served. */
   start(): Promise<void>;
+  /** Before the end, while it still serves: hands over to the other nodes, when there are any. */
+  leave(): Promise<void>;
   /** On the configured ports. */
   listen(): Promise<void>;
   close(): Promise<void>;
@@ -56,10 +62,11 @@ export interface App {
 /** The only object graph: everything is made here once and handed to those who need it. */
 export function compose(options: ComposeOptions): App {
   const { config, clock, rootOrgId } = options;
-  const parts = composeParts(options);
-  const { db, secrets, credentials, engine, partitions, identity } = parts;
+  const parts = composeParts(options, () => http.server.address());
+  const { db, secrets, cluster, credentials, engine, partitions, identity } = parts;
   const images = composeImages({ ...options, ...parts });
-  const handlers = composeHandlers({ ...options, ...parts, images: images.service });
+  const silent = composeHandlers({ ...options, ...parts, images: images.service });
+  const handlers = announcing(silent, cluster.wakeUps.changed);
   const http = createHttpServer({
     logger: options.logger,
     https: config.publicUrl.startsWith('https:'),
@@ -84,9 +91,9 @@ export function compose(options: ComposeOptions): App {
   if (identity.builtin !== null) {
     addIdentityRoutes(http, { provider: identity.builtin, publicOrigin: config.publicUrl });
   }
-  addDialInRoute(http, { hub: parts.dialIn, pepper: options.pepper });
+  addClusterRoutes(http, { cluster, hub: parts.dialIn, pepper: options.pepper });
   images.addRoute(http);
-  const edge = composeEdge(http, { config, db, clock });
+  const edge = composeEdge(http, { config, db, clock, leases: cluster.leases });
   return {
     http,
     db,
@@ -99,6 +106,7 @@ export function compose(options: ComposeOptions): App {
       identity.start();
       credentials.start();
     },
+    leave: () => engine.leave(),
     listen: () => edge.listen(),
     close: async () => {
       await edge.close();
@@ -114,7 +122,7 @@ export function compose(options: ComposeOptions): App {
 }
 
 /** Everything below HTTP and the features. */
-function composeParts(options: ComposeOptions) {
+function composeParts(options: ComposeOptions, listening: () => AddressInfo | string | null) {
   const { config, databaseUrl, clock, logger, pepper } = options;
   const tokenFormat: TokenFormat = { apiBase: `${config.publicUrl}/api/v1`, brand: config.brand };
   const db = createDatabase({
@@ -125,6 +133,7 @@ function composeParts(options: ComposeOptions) {
   const secrets = composeSecrets(options);
   const definitions = options.providerDefinitions ?? providerDefinitions;
   const dialIn = createDialInHub({ publicUrl: config.publicUrl, pepper });
+  const cluster = composeCluster(options, { db, listening });
   const providers = createProviders({
     db,
     clock,
@@ -133,17 +142,19 @@ function composeParts(options: ComposeOptions) {
     definitions,
     secretsOf: secrets.store.read,
     dialIn,
+    leases: cluster.leases,
   });
   return {
     db,
     secrets,
+    cluster,
     tokenFormat,
     providers,
     providerTypes: [...definitions.keys()],
     dialIn,
     identity: composeIdentity({ ...options, db }),
     credentials: createCredentials({ db, pepper, tokenFormat, clock, logger }),
-    engine: createEngine({ db, clock, logger, providers }),
+    engine: createEngine({ db, clock, logger, providers, cluster }),
     partitions: createAuditPartitions(db, logger),
   };
 }

@@ -28,6 +28,12 @@ export interface Config {
   readonly s3: S3Settings | null;
   /** Targets inside the operator's own network that webhooks and the like may name. */
   readonly egressAllow: EgressAllow;
+  /** What nodes sign with among themselves. Null: made from the pepper. */
+  readonly clusterSecret: Secret | null;
+  /** Where other nodes reach this one. Null: the address and port it listens on. */
+  readonly nodeUrl: string | null;
+  /** Null: nodes talk to each other by HTTP. */
+  readonly natsUrl: string | null;
   readonly adminEmail: string;
   readonly demo: boolean;
   readonly logLevel: string;
@@ -60,6 +66,7 @@ export function readConfig(environment: Env = process.env): Config {
     kek: env.LINTEL_KEK === undefined ? null : new Secret(env.LINTEL_KEK),
     s3: objectStorage(env, faults),
     egressAllow: egressAllow(env, faults),
+    ...clusterSettings(env, faults),
     adminEmail: adminEmail(env, faults),
     demo: flag(env, 'LINTEL_DEMO', true, faults),
     logLevel: logLevel(env, faults),
@@ -82,6 +89,20 @@ function databaseAddress(env: Env, faults: string[]): string | null {
   if (!URL.canParse(text) || !/^postgres(ql)?:/.test(text))
     faults.push('DATABASE_URL must look like postgresql://user:password@host:5432/database');
   return text;
+}
+
+function clusterSettings(
+  env: Env,
+  faults: string[],
+): Pick<Config, 'clusterSecret' | 'nodeUrl' | 'natsUrl'> {
+  const natsUrl = env.NATS_URL ?? null;
+  if (natsUrl !== null && !(URL.canParse(natsUrl) && /^(nats|tls):/.test(natsUrl)))
+    faults.push('NATS_URL must look like nats://host:4222');
+  return {
+    clusterSecret: env.LINTEL_CLUSTER_SECRET === undefined ? null : new Secret(env.LINTEL_CLUSTER_SECRET),
+    nodeUrl: env.LINTEL_NODE_URL === undefined ? null : origin(env, 'LINTEL_NODE_URL', '', faults),
+    natsUrl,
+  };
 }
 
 function adminEmail(env: Env, faults: string[]): string {

@@ -85,6 +85,7 @@ async function serve(config: Config, args: Arguments, databaseUrl: string): Prom
     print(args, toReport(config, installation));
     await stop.requested;
     if (!args.json) say('Stopping…');
+    await app.leave();
   } finally {
     await drain(app.http.server, app.close, DRAIN_MS);
   }

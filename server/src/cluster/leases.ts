@@ -146,7 +146,8 @@ function createWork(deps: LeasesDeps, state: State) {
     running = turn.catch(() => undefined);
     await turn;
   };
-  const look = (): Promise<void> => {
+  const look = async (): Promise<void> => {
+    if (state.holder === null) return;
     next ??= queue(() => {
       next = null;
       return lookOnce(deps, state);

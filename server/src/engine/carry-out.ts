@@ -5,12 +5,16 @@ import type { EngineDeps } from './engine.ts';
 import type { NewIntent } from './intents.store.ts';
 import { outcomeOf } from './outcome.rules.ts';
 import type { PreparedAction } from './prepare-action.ts';
+import type { Degradation } from './slow-down.ts';
 
 /** A command is sent within this time or never. */
 export const deadlineMs = 5_000;
 
 /** What is left of an action once it is decided. */
-export type DecidedAction = Pick<PreparedAction, 'org' | 'target' | 'verb' | 'actionId' | 'pulseSeconds'>;
+export type DecidedAction = Pick<PreparedAction, 'org' | 'target' | 'verb' | 'actionId' | 'pulseSeconds'> & {
+  /** That it had to wait, and for what. */
+  readonly degradation?: Degradation | null;
+};
 
 /** What the event of this action says, whoever writes it: the request, or recovery after a crash. */
 export function actionDetails({ target, verb, actionId }: DecidedAction): Record<string, unknown> {
@@ -59,18 +63,12 @@ export async function conduct(
   return { delivery: { kind: 'unknown', reason }, answer: new AppError('outcome_unknown', reason) };
 }
 
-async function deliver(
+function deliver(
   deps: EngineDeps,
   { org, target, verb, pulseSeconds }: DecidedAction,
   intentId: string,
   deadline: number,
 ): Promise<Delivery> {
-  const connection = await deps.providers.connection({ orgId: org.id, ...target }).catch(() => null);
-  if (connection === null) return { kind: 'not_sent', reason: 'there is no connection to this integration' };
-  return deps.dispatch.send(connection, verb, {
-    intentId,
-    entity: target,
-    pulseSeconds,
-    deadlineMs: deadline,
-  });
+  const errand = { intentId, entity: target, pulseSeconds, deadlineMs: deadline };
+  return deps.deliveries.deliver({ orgId: org.id, ...target }, verb, errand);
 }

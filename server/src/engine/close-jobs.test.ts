@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { lonelyCluster } from '../../test/support/lonely-cluster.ts';
 import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts';
 import { type BuildingIds, createWorld } from '../../test/support/test-world.ts';
 import { createDatabase, type Database } from '../db/database.ts';
@@ -26,6 +27,7 @@ function plainRelay(sent: string[], answer: (verb: Verb) => Delivery): ProviderD
       secrets: anything,
       deviceMetadata: anything,
       entityMetadata: anything,
+      connection: 'none',
       actions: ['open', 'close'],
       deviceExternalId: 'optional',
       entityExternalId: 'optional',
@@ -74,6 +76,7 @@ describe('doors that the service closes', () => {
     const logger = createLogger({ level: 'silent' });
     const definitions = new Map([['virtual_demo', plainRelay(sent, (verb) => answer(verb))]]);
     const secretsOf = async () => ({ version: 0, values: {} });
+    const cluster = lonelyCluster(db, owner.url);
     const providers = createProviders({
       db,
       clock: systemClock,
@@ -81,8 +84,9 @@ describe('doors that the service closes', () => {
       dataDir: '/nowhere',
       definitions,
       secretsOf,
+      leases: cluster.leases,
     });
-    const engine = createEngine({ db, clock: systemClock, logger, providers });
+    const engine = createEngine({ db, clock: systemClock, logger, providers, cluster });
     running.push(engine);
     await engine.start();
     return engine;
@@ -99,7 +103,8 @@ describe('doors that the service closes', () => {
       defaultLocale: 'en',
       deletedAt: null,
     };
-    const principal: UserPrincipal = { kind: 'user', userId: 'U', grants: [], sessionId: 'S' };
+    const grants = [{ orgId, role: 'admin' as const }];
+    const principal: UserPrincipal = { kind: 'user', userId: 'U', grants, sessionId: 'S' };
     const call: Call = {
       correlationId: ulid(),
       source: 'api',

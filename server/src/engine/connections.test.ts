@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { lonelyCluster } from '../../test/support/lonely-cluster.ts';
 import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts';
 import { type BuildingIds, createWorld } from '../../test/support/test-world.ts';
 import { createDatabase, type Database } from '../db/database.ts';
@@ -42,6 +43,7 @@ describe('connections', () => {
     one = await createWorld(owner).building(orgId);
     other = await createWorld(owner).building(orgId);
     connections = createConnections({
+      leases: lonelyCluster(db, owner.url).leases,
       db,
       clock: systemClock,
       logger: createLogger({ level: 'silent' }),

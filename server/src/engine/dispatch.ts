@@ -4,21 +4,36 @@ import type { Logger } from '../kernel/logger.ts';
 import type { Command, Connection, Delivery, Verb } from '../providers/provider.ts';
 
 export interface Dispatch {
-  /** Sends once, one command at a time per device, never after the deadline. It does not throw. */
-  send(connection: Connection, verb: Verb, command: Omit<Command, 'signal'>): Promise<Delivery>;
+  /**
+   * Sends once, one command at a time per device, never after the deadline, and never when the connection may not be
+   * used any more (`usableUntilMs`, monotonic; looked at last): then the answer is `notOurs`. It does not throw.
+   */
+  send(
+    connection: Connection,
+    verb: Verb,
+    command: Omit<Command, 'signal'>,
+    usableUntilMs?: () => number,
+  ): Promise<Delivery>;
 }
+
+/** By identity: nothing was sent, and another node may. */
+export const notOurs: Delivery = { kind: 'not_sent', reason: 'the connection belongs to another node' };
 
 export function createDispatch({ clock, logger }: { clock: Clock; logger: Logger }): Dispatch {
   const perDevice = createKeyedMutex();
   return {
-    send: (connection, verb, command) =>
+    send: (connection, verb, command, usableUntilMs = () => Number.POSITIVE_INFINITY) =>
       perDevice.run(command.entity.deviceId, async () => {
-        const remaining = command.deadlineMs - clock.monotonicMs();
-        if (remaining <= 0) return { kind: 'not_sent', reason: 'the device was busy until the deadline' };
+        const now = clock.monotonicMs();
+        if (command.deadlineMs <= now)
+          return { kind: 'not_sent', reason: 'the device was busy until the deadline' };
         const action = connection.actions[verb];
         if (action === undefined)
           return { kind: 'not_sent', reason: 'the provider does not offer this action' };
-        return withDeadline(remaining, logger, (signal) => action({ ...command, signal }));
+        // The provider looks at the deadline once more, right before the first byte: so it looks at the lease as well.
+        const deadlineMs = Math.min(command.deadlineMs, usableUntilMs());
+        if (deadlineMs <= now) return notOurs;
+        return withDeadline(deadlineMs - now, logger, (signal) => action({ ...command, deadlineMs, signal }));
       }),
   };
 }

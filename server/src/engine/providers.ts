@@ -1,6 +1,6 @@
 import type { LocalizedText } from '@lintel/contract/common';
 import type { Connection, Health, ProviderManifest } from '../providers/provider.ts';
-import { type ConnectionsDeps, createConnections } from './connections.ts';
+import { type Connections, type ConnectionsDeps, createConnections } from './connections.ts';
 import type { LinkRow } from './link.store.ts';
 import type { CommandRelay } from './relay.ts';
 import { createStateReports } from './state-reports.ts';
@@ -10,7 +10,11 @@ export interface Providers {
   manifest(type: string): ProviderManifest | null;
   label(type: string): LocalizedText;
   health(type: string, integrationId: string): Health;
+  /** Null when there is none, or another node holds it. */
   connection(link: LinkRow): Promise<Connection | null>;
+  readonly use: Connections['use'];
+  readonly takeUp: Connections['takeUp'];
+  readonly refresh: Connections['refresh'];
   /** Where the commands of sites go on. Until then they can send none. */
   relayThrough(relay: Pick<CommandRelay, 'send'>): void;
   start(): Promise<void>;
@@ -39,6 +43,9 @@ export function createProviders(deps: ProvidersDeps): Providers {
       return connections.health(integrationId) ?? 'reduced';
     },
     connection: connections.of,
+    use: connections.use,
+    takeUp: connections.takeUp,
+    refresh: connections.refresh,
     relayThrough: (given) => {
       relay = given;
     },

@@ -1,6 +1,7 @@
 import type { OperationSpec } from '@lintel/contract/operation';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Leases } from '../cluster/leases.ts';
 import type { ConnectionCounts } from '../db/database.ts';
 
 declare module 'fastify' {
@@ -13,6 +14,7 @@ export interface MetricsOptions {
   /** Whether anybody can read them. When nobody can, nothing is measured. */
   readonly exposed: boolean;
   readonly connections: () => ConnectionCounts;
+  readonly leases: Pick<Leases, 'nodeId' | 'held'>;
 }
 
 export interface Metrics {
@@ -23,11 +25,12 @@ export interface Metrics {
 
 const durationBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-export function createMetrics({ exposed, connections }: MetricsOptions): Metrics {
+export function createMetrics({ exposed, connections, leases }: MetricsOptions): Metrics {
   const registry = new Registry();
   if (!exposed) return { registry, observe: () => undefined };
   collectDefaultMetrics({ register: registry });
   addConnectionGauge(registry, connections);
+  addLeaseGauge(registry, leases);
   return { registry, observe: (app) => observeRequests(app, registry) };
 }
 
@@ -61,6 +64,18 @@ function addConnectionGauge(registry: Registry, connections: () => ConnectionCou
     registers: [registry],
     collect() {
       for (const [state, count] of Object.entries(connections())) this.set({ state }, count);
+    },
+  });
+}
+
+function addLeaseGauge(registry: Registry, leases: MetricsOptions['leases']): void {
+  new Gauge({
+    name: 'lintel_connection_leases',
+    help: 'Connections to integrations that this node holds the lease of.',
+    labelNames: ['node_id'],
+    registers: [registry],
+    collect() {
+      this.set({ node_id: leases.nodeId }, leases.held());
     },
   });
 }

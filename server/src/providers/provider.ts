@@ -44,6 +44,8 @@ export interface ProviderManifest {
    * is made of, null for one that has nothing to open.
    */
   readonly composition?: (deviceMetadata: Record<string, unknown>) => Composition | null;
+  /** `none`: it connects to nothing, so every node of a cluster has it. Else one node at a time holds the connection. */
+  readonly connection?: 'none';
   /** What an operator can ask of it beside its actions. `connection.test` is there without being named. */
   readonly ops?: readonly OpDefinition[];
   /** Where the id of a discovered device goes when it is added. Absent where nothing can be discovered. */

@@ -40,6 +40,7 @@ export const virtualDemoManifest: ProviderManifest = {
   deviceMetadata: Type.Object({}, { additionalProperties: true }),
   entityMetadata: Type.Object({}, { additionalProperties: Type.String() }),
   actions: ['open', 'close', 'toggle'],
+  connection: 'none',
   deviceExternalId: 'optional',
   entityExternalId: 'optional',
   defaultMinIntervalMs: 0,
