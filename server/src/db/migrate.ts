@@ -64,7 +64,6 @@ async function applyMissing(client: pg.Client, migrations: readonly Migration[])
     'select version, checksum from schema_migrations order by version',
   );
   const newest = rows.at(-1)?.version ?? 0;
-  // Numbers may be left out, so they are not counted.
   const ours = migrations.at(-1)?.version ?? 0;
   if (newest > ours) {
     throw new MigrationError(`the database is at version ${newest}, newer than this Lintel (${ours})`);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type ApiClient, createClient } from '@lintel/contract/client';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { demoCommands } from '../support/portal-site.ts';
 import { freePort, type ServiceProcess, startService } from '../support/service-process.ts';
 import { makeTestDir } from '../support/test-cluster.ts';
 
@@ -70,13 +71,13 @@ describe('kill -9 during the open of a portal', () => {
     service = await startService(env);
     await vi.waitFor(async () => expect(await events(ids)).toHaveLength(3), soon);
     expect((await events(ids)).at(-1)).toMatchObject({ resource_id: ids.portal, outcome: 'unknown' });
-    expect(await commandsOf(dataDir, ids.opener)).toEqual(['open']);
+    expect(await demoCommands(dataDir, ids.opener)).toEqual(['open']);
   }, 120_000);
 
   it('while the opener has the command: both are unknown, under one correlation id, and it is not sent again', async () => {
     const ids = await createPortal(client(), service.ready.org_id, { latency_ms: 4_000 });
     const lost = open(ids.portal).catch(() => null);
-    await vi.waitFor(async () => expect(await commandsOf(dataDir, ids.opener)).toEqual(['open']), soon);
+    await vi.waitFor(async () => expect(await demoCommands(dataDir, ids.opener)).toEqual(['open']), soon);
     await service.end('SIGKILL');
     await lost;
     expect((await states(ids)).map(({ state }) => state)).toEqual(['dispatching', 'dispatching']);
@@ -87,7 +88,7 @@ describe('kill -9 during the open of a portal', () => {
     expect(found.map(({ outcome }) => outcome)).toEqual(['unknown', 'unknown']);
     expect(new Set(found.map(({ correlation_id }) => correlation_id)).size).toBe(1);
     expect(new Set(found.map(({ resource_id }) => resource_id))).toEqual(new Set([ids.portal, ids.opener]));
-    expect(await commandsOf(dataDir, ids.opener)).toEqual(['open']);
+    expect(await demoCommands(dataDir, ids.opener)).toEqual(['open']);
   }, 120_000);
 });
 
@@ -110,13 +111,6 @@ async function createPortal(api: ApiClient, orgId: string, config: Record<string
   const openers = [{ entity_id: opener }];
   const metadata = { kind: 'virtual_access_portal', virtual_access: { openers } };
   return { opener, portal: await door('virtual_access', {}, metadata) };
-}
-
-async function commandsOf(dataDir: string, entityId: string): Promise<string[]> {
-  const text = await readFile(join(dataDir, 'virtual-demo', 'commands.jsonl'), 'utf8').catch(() => '');
-  const lines = text.split('\n').filter(Boolean);
-  const told = lines.map((line) => JSON.parse(line) as { entity_id: string; command: string });
-  return told.filter((line) => line.entity_id === entityId).map((line) => line.command);
 }
 
 async function embeddedDatabase(dataDir: string): Promise<pg.Client> {

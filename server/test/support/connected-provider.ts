@@ -17,6 +17,7 @@ export interface ConnectOptions {
   readonly secrets?: Readonly<Record<string, string>>;
   readonly integrationId?: string;
   readonly dialIn?: ProviderContext['dialIn'];
+  readonly relay?: ProviderContext['relay'];
 }
 
 interface Report {
@@ -38,7 +39,7 @@ export interface ConnectedProvider {
 
 export function connectProvider(
   provider: Pick<ProviderDefinition, 'connect'>,
-  { config, secrets = {}, integrationId = 'integration', dialIn }: ConnectOptions,
+  { config, secrets = {}, integrationId = 'integration', dialIn, relay }: ConnectOptions,
 ): ConnectedProvider {
   const states: Report[] = [];
   const lines: string[] = [];
@@ -51,6 +52,7 @@ export function connectProvider(
       dataDir: '/nonexistent',
       onState: (entityId, status) => void states.push({ entityId, status }),
       dialIn,
+      relay,
     },
   );
   const textOf = ({ entityId, status }: Report): string => `${entityId} ${status}`;

@@ -86,13 +86,7 @@ export async function createPortalSite(app: TestApp, providerType = 'virtual_acc
     },
     act: (entityId, verb = 'open', as = token) =>
       app.request('POST', `/entities/${entityId}/actions/switchable.${verb}`, { token: as, body: {} }),
-    demoCommands: async (entityId) => {
-      const file = join(app.dataDir, 'virtual-demo', 'commands.jsonl');
-      const text = await readFile(file, 'utf8').catch(() => '');
-      const lines = text.split('\n').filter(Boolean);
-      const told = lines.map((line) => JSON.parse(line) as { entity_id: string; command: string });
-      return told.filter((line) => line.entity_id === entityId).map((line) => line.command);
-    },
+    demoCommands: (entityId) => demoCommands(app.dataDir, entityId),
     events: () =>
       app.db.query<ActionEventRow>(
         `select outcome, resource_id, correlation_id, actor_api_key_id, details from audit_events
@@ -100,6 +94,14 @@ export async function createPortalSite(app: TestApp, providerType = 'virtual_acc
         [orgId],
       ),
   };
+}
+
+export async function demoCommands(dataDir: string, entityId: string): Promise<string[]> {
+  const file = join(dataDir, 'virtual-demo', 'commands.jsonl');
+  const text = await readFile(file, 'utf8').catch(() => '');
+  const lines = text.split('\n').filter(Boolean);
+  const told = lines.map((line) => JSON.parse(line) as { entity_id: string; command: string });
+  return told.filter((line) => line.entity_id === entityId).map((line) => line.command);
 }
 
 async function listen(broker: Mosquitto, topic: string): Promise<{ heard: string[]; client: MqttClient }> {
