@@ -58,6 +58,7 @@ function success(
     ...(action.verb === 'open' && action.pulseSeconds !== null
       ? { door_open_duration_seconds: action.pulseSeconds }
       : {}),
+    ...(action.degradation ? { degradation: action.degradation } : {}),
   };
   const finished: FinishedIntent = {
     orgId: intent.orgId,
@@ -66,7 +67,11 @@ function success(
     result: answer,
     releaseKey: false,
     outcome: 'succeeded',
-    details: { latency_ms: latencyMs, state },
+    details: {
+      latency_ms: latencyMs,
+      state,
+      ...(action.degradation ? { delayed_ms: action.degradation.delayed_ms } : {}),
+    },
     status: observed,
     statusSource: action.target.providerType,
   };

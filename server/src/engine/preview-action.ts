@@ -52,6 +52,7 @@ async function standingOf(
     wait: await readyInMs(tx, org.id, target.integrationId, minIntervalMs),
   }));
   const used = new Map(current.map((row) => [row.key, row]));
+  const limits = keys.length === 0 ? [] : await deps.slowedUse.limits(org);
   return {
     provider: {
       health: deps.providers.health(target.providerType, target.integrationId),
@@ -63,7 +64,7 @@ async function standingOf(
         key,
         period,
         current: used.get(key)?.[period] ?? 0,
-        limit: null,
+        limit: limits.find((limit) => limit.key === key && limit.period === period)?.value ?? null,
       })),
     ),
   };

@@ -167,6 +167,7 @@ function callOf(deps: BindDeps, request: FastifyRequest, who: Authenticated): Ca
     userAgent: request.headers['user-agent'] ?? null,
     idempotencyKey: headerText(request, 'idempotency-key'),
     confirmation: headerText(request, deps.confirmHeader),
+    isGone: () => request.raw.socket?.destroyed === true,
   };
 }
 

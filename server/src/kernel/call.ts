@@ -81,6 +81,8 @@ export interface Call {
   readonly userAgent: string | null;
   readonly idempotencyKey: string | null;
   readonly confirmation: string | null;
+  /** Whether nobody waits for the answer any more; absent where that can not be known. */
+  readonly isGone?: () => boolean;
 }
 
 export interface Actor {

@@ -8,9 +8,16 @@ import { type Slowdown, slowdownOf } from './slowdown.rules.ts';
 
 /** What is never refused but waits above its limit. */
 export interface SlowedUse {
-  /** What one more use of all these keys has to wait for; it is counted in at once. Null: nothing. */
-  next(org: OrgScope, keys: readonly QuotaKey[]): Promise<Slowdown | null>;
+  /** One more use of all these keys; null where none of them has a limit. */
+  next(org: OrgScope, keys: readonly QuotaKey[]): Promise<NextUse | null>;
   limits(org: OrgScope): Promise<readonly EffectiveLimit[]>;
+}
+
+export interface NextUse {
+  /** What it has to wait for. */
+  readonly slowdown: Slowdown | null;
+  /** It goes on: whoever comes next comes after it. */
+  count(): void;
 }
 
 interface KnownLimits {
@@ -70,8 +77,11 @@ export function createSlowedUse({ db, clock }: { readonly db: Database; readonly
       const concerned = bounds.filter(({ key }) => keys.includes(key));
       if (concerned.length === 0) return null;
       const counts = await countsOf(org.id);
-      for (const bound of concerned) counts.set(nameOf(bound), (counts.get(nameOf(bound)) ?? 0) + 1);
-      return slowdownOf(concerned, (name) => counts.get(nameOf(name)) ?? 0);
+      const following = (name: QuotaName) => (counts.get(nameOf(name)) ?? 0) + 1;
+      return {
+        slowdown: slowdownOf(concerned, following),
+        count: () => concerned.forEach((bound) => void counts.set(nameOf(bound), following(bound))),
+      };
     },
   };
 }
