@@ -8,6 +8,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../kernel/clock.ts';
 import { createLogger } from '../kernel/logger.ts';
 import { Secret } from '../kernel/secret.ts';
+import { opOf, opsOf } from './ops.ts';
 import type { Command, ProviderDefinition, Verb } from './provider.ts';
 import { providerDefinitions } from './registry.ts';
 
@@ -107,6 +108,38 @@ describe.each(providers)('%s', (type, definition) => {
     expect(Object.keys(connection.actions).sort()).toEqual([...manifest.actions].sort());
     expect(['ok', 'reduced', 'error']).toContain(connection.health());
     await connection.close();
+  });
+
+  it('declares its ops as closed inputs, and offers no other', async () => {
+    const connection = connect(definition);
+    const ids = opsOf(manifest).map(({ id }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const op of opsOf(manifest)) {
+      expect(op.id).toMatch(/^[a-z]+(_[a-z]+)*\.[a-z]+(_[a-z]+)*$/);
+      expect(op.label.en).toMatch(/\S/);
+      expect(op.description).toMatch(/\S/);
+      expect(isClosed(op.input), `the input of ${op.id} is closed`).toBe(true);
+      expect(() => ajv.compile(op.input)).not.toThrow();
+    }
+    expect(Object.keys(connection.ops ?? {}).filter((id) => !ids.includes(id))).toEqual([]);
+    if (connection.discover !== undefined) expect(manifest.discovery).toBeDefined();
+    await connection.close();
+  });
+
+  it('tests its connection without failing, wherever the far side is', async () => {
+    const connection = connect(definition);
+    const limits = { deadlineMs: systemClock.monotonicMs() + 2_000, signal: AbortSignal.timeout(2_000) };
+    const tested = await opOf(connection, 'connection.test')?.({}, limits);
+    expect(tested).toMatchObject({
+      kind: 'done',
+      result: { health: expect.stringMatching(/^(ok|reduced|error)$/), message: expect.stringMatching(/\S/) },
+    });
+    await connection.close();
+  });
+
+  it('gives its ids a form that can be checked', () => {
+    for (const pattern of [manifest.deviceExternalIdPattern, manifest.entityExternalIdPattern])
+      if (pattern !== undefined) expect(() => new RegExp(pattern, 'u')).not.toThrow();
   });
 
   it.each(manifest.actions.map((verb: Verb) => [verb]))('never sends %s after the deadline', async (verb) => {

@@ -3,8 +3,10 @@ import {
   type ConnectedProvider,
   connectProvider,
   entityOf,
-} from '../../../test/support/peers/connected-provider.ts';
+} from '../../../test/support/connected-provider.ts';
+import { soon } from '../../../test/support/eventually.ts';
 import { type Go2rtcPeer, startGo2rtcPeer } from '../../../test/support/peers/go2rtc-peer.ts';
+import { opLimits, runOp } from '../../../test/support/peers/run-op.ts';
 import type { Health } from '../provider.ts';
 import { createGo2rtc, go2rtc } from './go2rtc.provider.ts';
 import { healthFrom } from './go2rtc.wire.ts';
@@ -27,7 +29,7 @@ afterEach(async () => {
   await peer.http.stop();
 });
 
-const becomes = (health: Health) => vi.waitFor(() => expect(bench.connection.health()).toBe(health), 5000);
+const becomes = (health: Health) => vi.waitFor(() => expect(bench.connection.health()).toBe(health), soon);
 
 describe('the relay', () => {
   it('is well when it lists its streams, with or without any', async () => {
@@ -88,11 +90,45 @@ describe('the connection', () => {
 
   it('asks no more after it was closed, not even when the answer is under way', async () => {
     peer.http.fault({ kind: 'delay', ms: 60_000 });
-    await vi.waitFor(() => expect(peer.http.openConnections()).toBe(1));
+    await vi.waitFor(() => expect(peer.http.openConnections()).toBe(1), soon);
     await bench.connection.close();
-    await vi.waitFor(() => expect(peer.http.openConnections()).toBe(0));
+    await vi.waitFor(() => expect(peer.http.openConnections()).toBe(0), soon);
     const calls = peer.http.calls.length;
     await new Promise((resolve) => setTimeout(resolve, 80));
     expect(peer.http.calls.length).toBe(calls);
+  });
+});
+
+describe('its ops', () => {
+  it('list streams and discover them, and never show where a stream comes from', async () => {
+    peer.streams.add('front').add('back');
+    const streams = await runOp(bench.connection, 'streams.list');
+    expect(streams).toEqual({
+      kind: 'done',
+      result: [
+        { name: 'front', sources: 1, viewers: 0 },
+        { name: 'back', sources: 1, viewers: 0 },
+      ],
+    });
+    expect(await bench.connection.discover?.(opLimits())).toMatchObject({
+      result: [{ externalId: 'front', name: 'front' }, { externalId: 'back' }],
+    });
+    expect(await runOp(bench.connection, 'connection.test')).toMatchObject({ result: { health: 'ok' } });
+  });
+
+  it.each([
+    [401, 'Unauthorized', 'refused', 'reduced'],
+    [500, 'fault', 'unknown', 'error'],
+    [200, 'no JSON', 'unknown', 'error'],
+  ])('tell an answer of %i %s for what it is', async (status, body, kind, health) => {
+    peer.http.fault({ kind: 'answer', status, body });
+    expect(await runOp(bench.connection, 'streams.list')).toMatchObject({ kind });
+    expect(await runOp(bench.connection, 'connection.test')).toMatchObject({ result: { health } });
+  });
+
+  it('are not sent to a relay that is away', async () => {
+    await peer.http.stop();
+    expect(await runOp(bench.connection, 'streams.list')).toMatchObject({ kind: 'not_sent' });
+    expect(await bench.connection.discover?.(opLimits())).toMatchObject({ kind: 'not_sent' });
   });
 });

@@ -5,12 +5,15 @@ import {
   commandTo,
   connectProvider,
   entityOf,
-} from '../../../test/support/peers/connected-provider.ts';
+} from '../../../test/support/connected-provider.ts';
+import { soon } from '../../../test/support/eventually.ts';
 import {
   type HomeassistantPeer,
   startHomeassistantPeer,
 } from '../../../test/support/peers/homeassistant-peer.ts';
+import { opLimits, runOp } from '../../../test/support/peers/run-op.ts';
 import type { Verb } from '../provider.ts';
+import { pulseOwnerOf } from '../record-rules.ts';
 import { createHomeassistant, homeassistant } from './homeassistant.provider.ts';
 import { failureOf, failureOfCode, type HubState, serviceFor, statusOf } from './homeassistant.wire.ts';
 
@@ -45,7 +48,7 @@ afterEach(async () => {
   await peer.http.stop();
 });
 
-const live = () => vi.waitFor(() => expect(bench.connection.health()).toBe('ok'), 5000);
+const live = () => vi.waitFor(() => expect(bench.connection.health()).toBe('ok'), soon);
 const act = (verb: Verb, entity = gate, withinMs = 2000) =>
   bench.connection.actions[verb]?.(commandTo(entity, { withinMs }));
 const statesOf = ({ entityId }: { entityId: string }) =>
@@ -54,13 +57,13 @@ const statesOf = ({ entityId }: { entityId: string }) =>
 async function withoutWebsocket(): Promise<void> {
   await live();
   peer.allowWebsocket(false);
-  await vi.waitFor(() => expect(bench.connection.health()).not.toBe('ok'));
+  await vi.waitFor(() => expect(bench.connection.health()).not.toBe('ok'), soon);
 }
 
 /** What the hub pushes is known a moment later. */
 function toldUnknown(): Promise<void> {
   bench.connection.bind([gate]);
-  return vi.waitFor(() => expect(statesOf(gate).at(-1)).toBe('unknown'));
+  return vi.waitFor(() => expect(statesOf(gate).at(-1)).toBe('unknown'), soon);
 }
 
 describe('the table of services', () => {
@@ -185,7 +188,7 @@ describe.each(['ws', 'http'])('a command over %s', (via) => {
 
   it('is not sent to a hub that is down, and works again when it is back', async () => {
     await peer.http.stop();
-    await vi.waitFor(() => expect(peer.websockets()).toBe(0));
+    await vi.waitFor(() => expect(peer.websockets()).toBe(0), soon);
     expect(await act('open')).toMatchObject({ kind: 'not_sent' });
     expect(bench.connection.health()).toBe('error');
     peer.allowWebsocket(true);
@@ -236,24 +239,24 @@ describe('a command', () => {
 describe('states', () => {
   it('are reported when they are known, when they change and when the entity is gone', async () => {
     bench.connection.bind([gate, cover, button]);
-    await vi.waitFor(() => expect(statesOf(cover)).toEqual(['closed']));
+    await vi.waitFor(() => expect(statesOf(cover)).toEqual(['closed']), soon);
     peer.set('cover.garage', 'opening');
     peer.set('cover.garage', 'open');
     peer.set('switch.gate', 'on');
     peer.set('cover.garage', null);
-    await vi.waitFor(() => expect(statesOf(cover)).toEqual(['closed', 'open', 'open', 'unknown']));
+    await vi.waitFor(() => expect(statesOf(cover)).toEqual(['closed', 'open', 'open', 'unknown']), soon);
     expect(statesOf(gate)).toEqual(['closed', 'open']);
     expect(statesOf(button)).toEqual([]);
   });
 
   it('are read again after the hub was away', async () => {
     bench.connection.bind([gate, cover]);
-    await vi.waitFor(() => expect(statesOf(gate)).toEqual(['closed']));
+    await vi.waitFor(() => expect(statesOf(gate)).toEqual(['closed']), soon);
     await peer.http.stop();
     peer.set('switch.gate', 'on');
     peer.set('cover.garage', null);
     await peer.http.start();
-    await vi.waitFor(() => expect(statesOf(gate).at(-1)).toBe('open'));
+    await vi.waitFor(() => expect(statesOf(gate).at(-1)).toBe('open'), soon);
     expect(statesOf(cover).at(-1)).toBe('unknown');
   });
 
@@ -268,7 +271,7 @@ describe('the connection', () => {
   it('leaves a hub that no longer answers pings, and comes back', async () => {
     await live();
     peer.freeze(true);
-    await vi.waitFor(() => expect(bench.connection.health()).not.toBe('ok'), 5000);
+    await vi.waitFor(() => expect(bench.connection.health()).not.toBe('ok'), soon);
     peer.freeze(false);
     await live();
   });
@@ -281,7 +284,7 @@ describe('the connection', () => {
 
   it('has an error when the hub does not accept the token', async () => {
     const wrong = connect('other-token');
-    await vi.waitFor(() => expect(wrong.connection.health()).toBe('error'));
+    await vi.waitFor(() => expect(wrong.connection.health()).toBe('error'), soon);
     expect(await wrong.connection.actions.open?.(commandTo(gate))).toMatchObject({ kind: 'refused' });
     expect(peer.calls).toEqual([]);
     await wrong.connection.close();
@@ -294,12 +297,12 @@ describe('the connection', () => {
   it('leaves nothing behind when it is closed, live or not', async () => {
     await live();
     await bench.connection.close();
-    await vi.waitFor(() => expect(peer.http.openConnections()).toBe(0));
+    await vi.waitFor(() => expect(peer.http.openConnections()).toBe(0), soon);
     const early = connect();
     await early.connection.close();
     await peer.http.stop();
     const away = connect();
-    await vi.waitFor(() => expect(away.connection.health()).toBe('error'));
+    await vi.waitFor(() => expect(away.connection.health()).toBe('error'), soon);
     await away.connection.close();
     await peer.http.start();
     await new Promise((resolve) => setTimeout(resolve, 80));
@@ -321,5 +324,54 @@ describe('the connection', () => {
     await peer.http.stop();
     deliveries.push(await act('open'));
     expect(JSON.stringify(deliveries) + bench.logged()).not.toContain(token);
+  });
+});
+
+describe('its ops', () => {
+  it.each([['live'], ['without a websocket']])('list what the hub has, %s', async (way) => {
+    peer.set('sensor.outside', '12');
+    if (way === 'live') await live();
+    else await withoutWebsocket();
+    await vi.waitFor(async () =>
+      expect(await runOp(bench.connection, 'entities.list', { domain: 'sensor' })).toMatchObject({
+        result: [{ entity_id: 'sensor.outside', name: 'Name of sensor.outside', state: '12' }],
+      }),
+    );
+    const found = await bench.connection.discover?.(opLimits());
+    expect(found?.kind === 'done' && found.result.map(({ externalId }) => externalId)).toEqual([
+      'switch.gate',
+      'cover.garage',
+      'lock.front',
+      'button.buzzer',
+    ]);
+    expect(await runOp(bench.connection, 'connection.test')).toMatchObject({
+      result: { health: way === 'live' ? 'ok' : 'reduced' },
+    });
+    expect(peer.calls).toEqual([]);
+  });
+
+  it('tell a token that is not accepted, and a hub that is away', async () => {
+    const stranger = connect('wrong');
+    expect(await runOp(stranger.connection, 'entities.list')).toMatchObject({ kind: 'refused' });
+    expect(await runOp(stranger.connection, 'connection.test')).toMatchObject({
+      result: { health: 'error' },
+    });
+    await stranger.connection.close();
+    await live();
+    await peer.http.stop();
+    await vi.waitFor(async () =>
+      expect(await runOp(bench.connection, 'entities.list')).toMatchObject({ kind: 'not_sent' }),
+    );
+    expect(bench.logged()).not.toContain(token);
+  });
+
+  it('leave what ends by itself to the hub, and everything else to the service', () => {
+    const owner = (externalId: string) =>
+      pulseOwnerOf(homeassistant.manifest, { ...gate, externalId, config: {} });
+    expect([owner('button.buzzer'), owner('script.open'), owner('switch.gate')]).toEqual([
+      'device',
+      'device',
+      'server',
+    ]);
   });
 });

@@ -3,8 +3,9 @@ import { commandTo, connectProvider, entityOf } from '../../../test/support/conn
 import { eventually } from '../../../test/support/eventually.ts';
 import { startGatewayPeer } from '../../../test/support/peers/knx-gateway-peer.ts';
 import { startKnxd } from '../../../test/support/peers/knxd.ts';
+import { runOp } from '../../../test/support/peers/run-op.ts';
 import { systemClock } from '../../kernel/clock.ts';
-import type { EntityBinding } from '../provider.ts';
+import type { Connection, EntityBinding } from '../provider.ts';
 import { connectKnx, knx } from './knx.provider.ts';
 import type { TunnelTiming } from './knx-tunnel.ts';
 
@@ -319,5 +320,37 @@ describe('the manifest', () => {
   it('leaves the end of a pulse to the service, because the bus has none', () => {
     expect(knx.manifest.pulseBy).toBe('server');
     expect(knx.manifest.defaultPulseSeconds({}, 'door')).toBeNull();
+  });
+});
+
+describe('its ops', () => {
+  const read = (connection: Connection, group_address: string) =>
+    runOp(connection, 'group.read', { group_address });
+
+  it('read a group address from whoever answers on the bus', async () => {
+    const peer = await knxd();
+    const { connection, isUp } = connectTo(peer.port);
+    await isUp();
+    expect(await runOp(connection, 'connection.test')).toMatchObject({ result: { health: 'ok' } });
+    const reading = read(connection, '3/2/1');
+    await eventually(() =>
+      peer.telegrams().some((line) => line.startsWith('Read') && line.includes('3/2/1')),
+    );
+    await peer.respond('3/2/2', 0);
+    await peer.respond('3/2/1', 1);
+    expect(await reading).toEqual({ kind: 'done', result: { group_address: '3/2/1', value: true } });
+    expect(writesTo(peer.telegrams(), '3/2/1')).toEqual([]);
+  });
+
+  it('tell that nobody answers, and that there is no tunnel', async () => {
+    const { connection, isUp } = await gatewayWith();
+    await isUp();
+    expect(await read(connection, '3/2/1')).toMatchObject({ kind: 'unknown' });
+    expect(await read(connection, '0/0/0')).toMatchObject({ kind: 'not_sent' });
+    const away = connectTo(9).connection;
+    expect(await runOp(away, 'group.read', { group_address: '3/2/1' }, 1_500)).toMatchObject({
+      kind: 'not_sent',
+    });
+    expect(await runOp(away, 'connection.test')).toMatchObject({ result: { health: 'error' } });
   });
 });

@@ -10,12 +10,13 @@ import {
   commandTo,
   connectProvider,
   entityOf,
-} from '../../../test/support/peers/connected-provider.ts';
+} from '../../../test/support/connected-provider.ts';
+import { soon } from '../../../test/support/eventually.ts';
 import { type Mosquitto, startMosquitto } from '../../../test/support/peers/mosquitto.ts';
+import { runOp } from '../../../test/support/peers/run-op.ts';
 import { startTcpCut } from '../../../test/support/peers/tcp-cut.ts';
 import { mqtt } from './mqtt.provider.ts';
 
-const soon = { timeout: 20_000, interval: 20 };
 const acl = 'topic readwrite door/#\ntopic read forbidden/#\n';
 let broker: Mosquitto;
 const opened: ConnectedProvider[] = [];
@@ -345,3 +346,20 @@ function selfSigned(): { key: string; certificate: string } {
   rmSync(dir, { recursive: true });
   return files;
 }
+
+describe('the test of the connection', () => {
+  it('says whether the broker is there', async () => {
+    const { connection } = await connected([door()]);
+    await vi.waitFor(
+      async () =>
+        expect(await runOp(connection, 'connection.test')).toMatchObject({ result: { health: 'ok' } }),
+      soon,
+    );
+    const away = connectProvider(mqtt, { config: { broker_host: '127.0.0.1', broker_port: 9 } });
+    opened.push(away);
+    expect(await runOp(away.connection, 'connection.test')).toEqual({
+      kind: 'done',
+      result: { health: 'error', message: 'there is no connection to the broker' },
+    });
+  });
+});

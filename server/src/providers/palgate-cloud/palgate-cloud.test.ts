@@ -5,8 +5,10 @@ import {
   commandTo,
   connectProvider,
   entityOf,
-} from '../../../test/support/peers/connected-provider.ts';
+} from '../../../test/support/connected-provider.ts';
+import { soon } from '../../../test/support/eventually.ts';
 import { type PalgatePeer, startPalgatePeer } from '../../../test/support/peers/palgate-peer.ts';
+import { opLimits, runOp } from '../../../test/support/peers/run-op.ts';
 import { createPalgateCloud, palgateCloud } from './palgate-cloud.provider.ts';
 import { deriveToken, parseGate, readOpenReply, type TokenType } from './palgate-cloud.wire.ts';
 
@@ -139,9 +141,9 @@ describe('an open', () => {
   it('is not sent to a cloud that is down, and works again when it is back', async () => {
     await peer.http.stop();
     expect(await open()).toMatchObject({ kind: 'not_sent' });
-    await vi.waitFor(() => expect(bench.connection.health()).toBe('error'));
+    await vi.waitFor(() => expect(bench.connection.health()).toBe('error'), soon);
     await peer.http.start();
-    await vi.waitFor(() => expect(bench.connection.health()).toBe('ok'));
+    await vi.waitFor(() => expect(bench.connection.health()).toBe('ok'), soon);
     expect(peer.pulses).toEqual([]);
     expect(await open()).toMatchObject({ kind: 'delivered' });
   });
@@ -155,7 +157,7 @@ describe('an open', () => {
 
 describe('the connection', () => {
   it('is healthy when the cloud accepts the token', async () => {
-    await vi.waitFor(() => expect(bench.connection.health()).toBe('ok'));
+    await vi.waitFor(() => expect(bench.connection.health()).toBe('ok'), soon);
   });
 
   it('has an error when the cloud does not accept the token', async () => {
@@ -163,7 +165,7 @@ describe('the connection', () => {
       config: { phone, token_type: 'sms', base_url: peer.url },
       secrets: { session_token_hex: session },
     });
-    await vi.waitFor(() => expect(wrong.connection.health()).toBe('error'));
+    await vi.waitFor(() => expect(wrong.connection.health()).toBe('error'), soon);
     expect(await wrong.connection.actions.open?.(commandTo(gate))).toMatchObject({ kind: 'refused' });
     expect(peer.pulses).toEqual([]);
     await wrong.connection.close();
@@ -176,7 +178,7 @@ describe('the connection', () => {
   it('leaves no connection behind when it is closed', async () => {
     await open();
     await bench.connection.close();
-    await vi.waitFor(() => expect(peer.http.openConnections()).toBe(0));
+    await vi.waitFor(() => expect(peer.http.openConnections()).toBe(0), soon);
   });
 
   it('does not show the session token, not even when the cloud repeats it', async () => {
@@ -194,5 +196,34 @@ describe('the connection', () => {
     const shown = JSON.stringify(deliveries) + bench.logged();
     expect(shown.toLowerCase()).not.toContain(session);
     expect(shown).not.toContain(String(peer.http.calls.at(-1)?.headers['x-bt-token']));
+  });
+});
+
+describe('its ops', () => {
+  it('list the gates of the account and discover each output', async () => {
+    expect(await runOp(bench.connection, 'devices.list')).toEqual({
+      kind: 'done',
+      result: [{ id: '4G600123456', name: 'Yard', outputs: [1, 2], admin: true, local_only: false }],
+    });
+    expect(await bench.connection.discover?.(opLimits())).toEqual({
+      kind: 'done',
+      result: [
+        { externalId: '4G600123456', name: 'Yard', channelCount: 1 },
+        { externalId: '4G600123456:2', name: 'Yard (2)', channelCount: 1 },
+      ],
+    });
+    expect(await runOp(bench.connection, 'connection.test')).toMatchObject({ result: { health: 'ok' } });
+    expect(peer.pulses).toEqual([]);
+  });
+
+  it('tell an account that is not let in, and a cloud that is away', async () => {
+    peer.http.fault({ kind: 'answer', status: 401, body: { errId: 7101 } });
+    expect(await runOp(bench.connection, 'devices.list')).toMatchObject({ kind: 'refused' });
+    expect(await runOp(bench.connection, 'connection.test')).toMatchObject({ result: { health: 'error' } });
+    peer.http.fault({ kind: 'answer', status: 200, body: { err: 'no', status: 'failed' } });
+    expect(await runOp(bench.connection, 'devices.list')).toMatchObject({ kind: 'unknown' });
+    await peer.http.stop();
+    expect(await runOp(bench.connection, 'devices.list')).toMatchObject({ kind: 'not_sent' });
+    expect(bench.logged()).not.toContain(session);
   });
 });

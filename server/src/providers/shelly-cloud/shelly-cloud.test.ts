@@ -4,7 +4,9 @@ import {
   commandTo,
   connectProvider,
   entityOf,
-} from '../../../test/support/peers/connected-provider.ts';
+} from '../../../test/support/connected-provider.ts';
+import { soon } from '../../../test/support/eventually.ts';
+import { runOp } from '../../../test/support/peers/run-op.ts';
 import { type ShellyCloudPeer, startShellyCloudPeer } from '../../../test/support/peers/shelly-cloud-peer.ts';
 import type { Verb } from '../provider.ts';
 import { pulseOwnerOf } from '../record-rules.ts';
@@ -114,23 +116,23 @@ describe.each<Api>(['v2', 'v1'])('a command over %s', (api) => {
   it('whose answer is lost is unknown, is not sent again, and is read afterwards', async () => {
     const bench = connect(api);
     bench.connection.bind([gate]);
-    await vi.waitFor(() => expect(lastStatus(bench)).toBe('closed'));
+    await vi.waitFor(() => expect(lastStatus(bench)).toBe('closed'), soon);
     peer.http.fault({ kind: 'drop' }, /set|control/);
     expect(await act(bench, 'open')).toMatchObject({ kind: 'unknown' });
     peer.http.fault(null);
-    await vi.waitFor(() => expect(lastStatus(bench)).toBe('open'), 5000);
+    await vi.waitFor(() => expect(lastStatus(bench)).toBe('open'), soon);
     expect(sets()).toBe(1);
   });
 
   it('is not sent to a cloud that is down, and works again when it is back', async () => {
     const bench = connect(api, times);
     bench.connection.bind([gate]);
-    await vi.waitFor(() => expect(bench.connection.health()).toBe('ok'));
+    await vi.waitFor(() => expect(bench.connection.health()).toBe('ok'), soon);
     await peer.http.stop();
     expect(await act(bench, 'open')).toMatchObject({ kind: 'not_sent' });
     expect(bench.connection.health()).toBe('error');
     await peer.http.start();
-    await vi.waitFor(() => expect(bench.connection.health()).toBe('ok'));
+    await vi.waitFor(() => expect(bench.connection.health()).toBe('ok'), soon);
     expect(sets()).toBe(0);
     expect(await act(bench, 'open')).toMatchObject({ kind: 'delivered' });
   });
@@ -143,13 +145,13 @@ describe.each<Api>(['v2', 'v1'])('a command over %s', (api) => {
   it('reports what it reads', async () => {
     const bench = connect(api, times);
     bench.connection.bind([gate, light]);
-    await vi.waitFor(() => expect(lastStatus(bench, light)).toBe('closed'));
+    await vi.waitFor(() => expect(lastStatus(bench, light)).toBe('closed'), soon);
     const atPeer = peer.switches.get(`${device}/1`);
     if (atPeer) atPeer.output = true;
-    await vi.waitFor(() => expect(lastStatus(bench, light)).toBe('open'));
+    await vi.waitFor(() => expect(lastStatus(bench, light)).toBe('open'), soon);
     expect(lastStatus(bench, gate)).toBe('closed');
     peer.offline.add(device);
-    await vi.waitFor(() => expect(lastStatus(bench, light)).toBe('unknown'));
+    await vi.waitFor(() => expect(lastStatus(bench, light)).toBe('unknown'), soon);
   });
 });
 
@@ -230,7 +232,7 @@ describe('the connection', () => {
   it('reads ten devices with one call', async () => {
     const bench = connect();
     bench.connection.bind(Array.from({ length: 23 }, (_, n) => entityOf({ deviceExternalId: `device${n}` })));
-    await vi.waitFor(() => expect(bench.states).toHaveLength(23));
+    await vi.waitFor(() => expect(bench.states).toHaveLength(23), soon);
     expect(peer.http.calls.map(({ body }) => JSON.parse(body).ids.length)).toEqual([10, 10, 3]);
   });
 
@@ -241,9 +243,9 @@ describe('the connection', () => {
   it('makes no call after it was closed', async () => {
     const bench = connect('v2', { ...times, everyMs: 1 });
     bench.connection.bind([gate]);
-    await vi.waitFor(() => expect(bench.states.length).toBeGreaterThan(2));
+    await vi.waitFor(() => expect(bench.states.length).toBeGreaterThan(2), soon);
     await bench.connection.close();
-    await vi.waitFor(() => expect(peer.http.openConnections()).toBe(0));
+    await vi.waitFor(() => expect(peer.http.openConnections()).toBe(0), soon);
     const calls = peer.http.calls.length;
     bench.connection.bind([gate, light]);
     await new Promise((resolve) => setTimeout(resolve, 30));
@@ -265,5 +267,32 @@ describe('the connection', () => {
     const shown = JSON.stringify(deliveries) + bench.logged() + JSON.stringify(bench.states);
     expect(deliveries.map((delivery) => delivery?.kind)).toContain('unknown');
     for (const form of [key, encodeURIComponent(key)]) expect(shown).not.toContain(form);
+  });
+});
+
+describe.each<Api>(['v2', 'v1'])('ops over %s', (api) => {
+  it('read a device and tell how the cloud is', async () => {
+    const bench = connect(api);
+    expect(await runOp(bench.connection, 'connection.test')).toMatchObject({
+      result: { message: expect.stringContaining('no device') },
+    });
+    bench.connection.bind([gate]);
+    expect(await runOp(bench.connection, 'device.status', { device_id: device })).toMatchObject({
+      kind: 'done',
+      result: {
+        online: true,
+        components: api === 'v2' ? { 'switch:0': { output: false } } : { relays: [{ ison: false }, {}] },
+      },
+    });
+    expect(await runOp(bench.connection, 'connection.test')).toMatchObject({ result: { health: 'ok' } });
+    peer.http.fault({ kind: 'answer', status: 401, body: { error: key } });
+    expect(await runOp(bench.connection, 'device.status', { device_id: device })).toMatchObject({
+      kind: 'refused',
+    });
+    await peer.http.stop();
+    const answer = await runOp(bench.connection, 'device.status', { device_id: device });
+    expect(answer.kind).toBe('not_sent');
+    expect(JSON.stringify(answer) + bench.logged()).not.toContain(key);
+    expect(sets()).toBe(0);
   });
 });

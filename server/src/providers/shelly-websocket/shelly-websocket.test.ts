@@ -3,15 +3,15 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { type ShellyDevicePeer, startShellyDevice } from '../../../test/support/peers/shelly-device-peer.ts';
 import {
-  bindingWith,
-  commandFor,
-  createProviderBench,
-  eventually,
-  linkWith,
-  type ProviderBench,
-} from '../../../test/support/provider-bench.ts';
+  type ConnectedProvider,
+  commandTo,
+  connectProvider,
+  entityOf,
+} from '../../../test/support/connected-provider.ts';
+import { eventually } from '../../../test/support/eventually.ts';
+import { opLimits, runOp } from '../../../test/support/peers/run-op.ts';
+import { type ShellyDevicePeer, startShellyDevice } from '../../../test/support/peers/shelly-device-peer.ts';
 import { addDialInRoute } from '../../http/dial-in-route.ts';
 import { createHttpServer } from '../../http/server.ts';
 import { createLogger } from '../../kernel/logger.ts';
@@ -24,7 +24,7 @@ import { createShellyWebsocket, shellyWebsocket } from './shelly-websocket.provi
 const pepper = new Secret('a pepper of the tests');
 const id = 'shellyplus1-a8032abe41fc';
 const on = (component: string, deviceId = id): EntityBinding =>
-  bindingWith({
+  entityOf({
     entityId: component,
     metadata: { 'shelly.component': component },
     deviceMetadata: { 'shelly.device_id': deviceId },
@@ -33,7 +33,7 @@ const door = on('switch:0');
 
 let http: FastifyInstance;
 let hub: DialInHub;
-let bench: ProviderBench;
+let bench: ConnectedProvider;
 let connection: Connection;
 let url: string;
 let devices: ShellyDevicePeer[];
@@ -51,7 +51,6 @@ beforeEach(async () => {
   const { port } = http.server.address() as AddressInfo;
   url = dialInUrl(`http://127.0.0.1:${port}`, pepper, 'I');
   devices = [];
-  bench = createProviderBench();
   connection = connect();
   connection.bind([door]);
 });
@@ -63,7 +62,8 @@ afterEach(async () => {
 });
 
 function connect(definition = shellyWebsocket): Connection {
-  return definition.connect(linkWith({}), { ...bench.context, dialIn: hub });
+  bench = connectProvider(definition, { config: {}, integrationId: 'I', dialIn: hub });
+  return bench.connection;
 }
 
 async function plugIn(deviceId = id, redials = true): Promise<ShellyDevicePeer> {
@@ -80,8 +80,8 @@ async function ready(): Promise<ShellyDevicePeer> {
 }
 
 const open = (entity = door, pulseSeconds: number | null = null, deadlineInMs = 5_000) =>
-  connection.actions.open?.(commandFor(entity, pulseSeconds, deadlineInMs));
-const close = (entity = door) => connection.actions.close?.(commandFor(entity));
+  connection.actions.open?.(commandTo(entity, { pulseSeconds: pulseSeconds, withinMs: deadlineInMs }));
+const close = (entity = door) => connection.actions.close?.(commandTo(entity));
 const commands = (device: ShellyDevicePeer) =>
   device.requests.filter(({ method }) => method !== 'Shelly.GetDeviceInfo');
 
@@ -102,14 +102,14 @@ describe('a command', () => {
     const device = await ready();
     await open(on('switch:1'));
     expect(device.switches).toEqual([false, true]);
-    await open(bindingWith({ deviceMetadata: { 'shelly.device_id': id.toUpperCase() } }));
+    await open(entityOf({ deviceMetadata: { 'shelly.device_id': id.toUpperCase() } }));
     expect(device.switches).toEqual([true, true]);
   });
 
   it('leaves the end of a pulse to the device', async () => {
     const device = await ready();
     expect((await open(door, 0.05))?.kind).toBe('delivered');
-    await eventually(() => bench.reports.at(-1) === 'switch:0 closed');
+    await eventually(() => bench.reports().at(-1) === 'switch:0 closed');
     expect(device.switches[0]).toBe(false);
     expect(commands(device)).toMatchObject([{ params: { toggle_after: 0.05 } }]);
   });
@@ -120,7 +120,7 @@ describe('a command', () => {
     expect(await open(on('cover:0'))).toEqual({ kind: 'delivered', observed: null });
     device.moveCover('opening');
     device.moveCover('open', 100);
-    await eventually(() => bench.reports.at(-1) === 'cover:0 open');
+    await eventually(() => bench.reports().at(-1) === 'cover:0 open');
     expect(await close(on('cover:0'))).toEqual({ kind: 'delivered', observed: null });
     expect(commands(device).map(({ method }) => method)).toEqual(['Cover.Open', 'Cover.Close']);
   });
@@ -145,7 +145,7 @@ describe('a command', () => {
   it('is not sent after its deadline, nor when it is given up before', async () => {
     const device = await ready();
     expect((await open(door, null, -1))?.kind).toBe('not_sent');
-    const abandoned = { ...commandFor(door), signal: AbortSignal.abort() };
+    const abandoned = { ...commandTo(door), signal: AbortSignal.abort() };
     expect((await connection.actions.open?.(abandoned))?.kind).toBe('not_sent');
     expect((await close())?.kind).toBe('delivered');
     expect(commands(device)).toHaveLength(1);
@@ -173,8 +173,8 @@ describe('a command', () => {
     device.manner = { kind: 'drop_reply' };
     expect((await open(door, null, 100))?.kind).toBe('unknown');
     await eventually(() => device.connections === 2 && connection.health() === 'ok');
-    await eventually(() => bench.reports.at(-1) === 'switch:0 open');
-    expect(bench.reports).toContain('switch:0 unknown');
+    await eventually(() => bench.reports().at(-1) === 'switch:0 open');
+    expect(bench.reports()).toContain('switch:0 unknown');
     expect(commands(device)).toHaveLength(1);
   });
 
@@ -190,7 +190,7 @@ describe('a command', () => {
     const device = await ready();
     device.manner = { kind: 'delay', ms: 60_000 };
     const giveUp = new AbortController();
-    const delivery = connection.actions.open?.({ ...commandFor(door), signal: giveUp.signal });
+    const delivery = connection.actions.open?.({ ...commandTo(door), signal: giveUp.signal });
     await eventually(() => commands(device).length === 1);
     giveUp.abort();
     expect((await delivery)?.kind).toBe('unknown');
@@ -210,11 +210,11 @@ describe('a command', () => {
 describe('a state', () => {
   it('is known from the first status on, and follows the device', async () => {
     const device = await ready();
-    await eventually(() => bench.reports.at(-1) === 'switch:0 closed');
+    await eventually(() => bench.reports().at(-1) === 'switch:0 closed');
     device.press(0);
-    await eventually(() => bench.reports.at(-1) === 'switch:0 open');
+    await eventually(() => bench.reports().at(-1) === 'switch:0 open');
     device.emit(JSON.stringify({ src: id, method: 'NotifyStatus', params: { 'switch:0': null } }));
-    await eventually(() => bench.reports.at(-1) === 'switch:0 unknown');
+    await eventually(() => bench.reports().at(-1) === 'switch:0 unknown');
   });
 
   it('is reported only for what is mapped, and at once for what is mapped later', async () => {
@@ -224,40 +224,40 @@ describe('a state', () => {
     await eventually(() => stranger.requests.length === 1);
     stranger.press(0);
     device.press(0);
-    await eventually(() => bench.reports.at(-1) === 'switch:0 open');
-    expect(new Set(bench.reports)).toEqual(new Set(['switch:0 closed', 'switch:0 open']));
+    await eventually(() => bench.reports().at(-1) === 'switch:0 open');
+    expect(new Set(bench.reports())).toEqual(new Set(['switch:0 closed', 'switch:0 open']));
     connection.bind([door, on('switch:1')]);
-    expect(bench.reports.at(-1)).toBe('switch:1 open');
+    expect(bench.reports().at(-1)).toBe('switch:1 open');
   });
 
   it('of another device than the one on the socket is ignored', async () => {
     const device = await ready();
     const says = (src: string, output: boolean) =>
       device.emit(JSON.stringify({ src, method: 'NotifyStatus', params: { 'switch:0': { output } } }));
-    await eventually(() => bench.reports.length === 1);
+    await eventually(() => bench.reports().length === 1);
     says('shellyplus1-other', true);
     says(id, false);
-    await eventually(() => bench.reports.length > 1);
-    expect(bench.reports).toEqual(['switch:0 closed', 'switch:0 closed']);
+    await eventually(() => bench.reports().length > 1);
+    expect(bench.reports()).toEqual(['switch:0 closed', 'switch:0 closed']);
   });
 
   it('is forgotten when a full status lacks it', async () => {
     const device = await ready();
     const params = { 'switch:0': { output: true } };
     device.emit(JSON.stringify({ src: id, method: 'NotifyFullStatus', params }));
-    await eventually(() => bench.reports.at(-1) === 'switch:0 open');
+    await eventually(() => bench.reports().at(-1) === 'switch:0 open');
     connection.bind([on('switch:1')]);
-    expect(bench.reports.at(-1)).toBe('switch:0 open');
+    expect(bench.reports().at(-1)).toBe('switch:0 open');
   });
 
   it('is not told by reports about something else', async () => {
     const device = await ready();
-    await eventually(() => bench.reports.length === 1);
+    await eventually(() => bench.reports().length === 1);
     const power = { src: id, method: 'NotifyStatus', params: { 'switch:0': { apower: 8.1 } } };
     device.emit(JSON.stringify(power));
     device.press(0);
-    await eventually(() => bench.reports.at(-1) === 'switch:0 open');
-    expect(bench.reports).toEqual(['switch:0 closed', 'switch:0 open']);
+    await eventually(() => bench.reports().at(-1) === 'switch:0 open');
+    expect(bench.reports()).toEqual(['switch:0 closed', 'switch:0 open']);
   });
 });
 
@@ -266,7 +266,7 @@ describe('a device', () => {
     const device = await ready();
     await open();
     await device.reboot();
-    await eventually(() => bench.reports.at(-1) === 'switch:0 closed' && connection.health() === 'ok');
+    await eventually(() => bench.reports().at(-1) === 'switch:0 closed' && connection.health() === 'ok');
     expect((await open())?.kind).toBe('delivered');
     expect(device.switches[0]).toBe(true);
   });
@@ -275,7 +275,7 @@ describe('a device', () => {
     const device = await ready();
     await device.unplug();
     await eventually(() => connection.health() === 'error');
-    expect(bench.reports.at(-1)).toBe('switch:0 unknown');
+    expect(bench.reports().at(-1)).toBe('switch:0 unknown');
     expect((await open())?.kind).toBe('not_sent');
   });
 
@@ -286,7 +286,7 @@ describe('a device', () => {
     await eventually(() => !old.connected());
     expect((await open())?.kind).toBe('delivered');
     expect([commands(old).length, commands(fresh).length]).toEqual([0, 1]);
-    expect(bench.reports).not.toContain('switch:0 unknown');
+    expect(bench.reports()).not.toContain('switch:0 unknown');
   });
 
   it('that calls is told that there is nothing to call', async () => {
@@ -324,11 +324,11 @@ describe('a device', () => {
 describe('the end of a connection', () => {
   it('sends the devices away and says nothing more', async () => {
     const device = await ready();
-    await eventually(() => bench.reports.length === 1);
+    await eventually(() => bench.reports().length === 1);
     await connection.close();
     await eventually(() => !device.connected());
     expect((await open())?.kind).toBe('not_sent');
-    expect(bench.reports).toEqual(['switch:0 closed']);
+    expect(bench.reports()).toEqual(['switch:0 closed']);
     expect(hub.room('shelly/I')).toBe('none');
   });
 
@@ -340,5 +340,41 @@ describe('the end of a connection', () => {
     await eventually(() => connection.health() === 'ok');
     expect((await open())?.kind).toBe('delivered');
     expect(device.switches[0]).toBe(true);
+  });
+});
+
+describe('its ops', () => {
+  it('discover the devices that have dialled in and read one of them', async () => {
+    expect(await connection.discover?.(opLimits())).toEqual({ kind: 'done', result: [] });
+    await ready();
+    expect(await connection.discover?.(opLimits())).toEqual({
+      kind: 'done',
+      result: [{ externalId: id, name: id, model: 'SNSW-001X16EU', channelCount: 3 }],
+    });
+    expect(await runOp(connection, 'device.status', { device_id: id.toUpperCase() })).toMatchObject({
+      kind: 'done',
+      result: { 'switch:0': { output: false } },
+    });
+    expect(await runOp(connection, 'device.status', { device_id: 'absent' })).toMatchObject({
+      kind: 'not_sent',
+    });
+    expect(await runOp(connection, 'connection.test')).toMatchObject({ result: { health: 'ok' } });
+  });
+
+  it('tell a device that refuses, and one that does not answer', async () => {
+    const device = await ready();
+    device.manner = { kind: 'refuse', code: -109 };
+    expect(await runOp(connection, 'device.status', { device_id: id })).toMatchObject({ kind: 'refused' });
+    device.manner = { kind: 'drop_reply' };
+    expect(await runOp(connection, 'device.status', { device_id: id }, 200)).toMatchObject({
+      kind: 'unknown',
+    });
+  });
+
+  it('show the address to dial', async () => {
+    expect(await runOp(connection, 'dial_in.url')).toEqual({
+      kind: 'done',
+      result: { url: dialInUrl('http://127.0.0.1', pepper, 'I') },
+    });
   });
 });

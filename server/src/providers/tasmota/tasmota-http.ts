@@ -1,15 +1,19 @@
+import { tested, testedFailure } from '../ops.ts';
 import type {
   Command,
   Connection,
   Delivery,
   EntityBinding,
   Link,
+  OpLimits,
+  OpResult,
   ProviderContext,
   Verb,
 } from '../provider.ts';
 import { type HttpOutcome, httpOnce } from '../transport/http-once.ts';
 import { stateTextsOf, type TasmotaConfig } from './tasmota.manifest.ts';
-import { channelOf, isWanted, powerName, powerPayload, readHttpAnswer } from './tasmota.wire.ts';
+import { channelOf, isWanted, parseObject, powerName, powerPayload, readHttpAnswer } from './tasmota.wire.ts';
+import { answerIn, createTasmotaOps, type TasmotaQuestion } from './tasmota-ops.ts';
 
 interface State {
   readonly context: ProviderContext;
@@ -37,6 +41,10 @@ export function connectTasmotaHttp(link: Link, context: ProviderContext): Connec
   const act = (verb: Verb) => (command: Command) => send(state, verb, command);
   return {
     actions: { open: act('open'), close: act('close'), toggle: act('toggle') },
+    ops: {
+      ...createTasmotaOps((question, limits) => ask(state, question, limits)),
+      'connection.test': (_input, limits) => test(state, limits),
+    },
     health: () => (state.answers ? 'ok' : 'error'),
     bind: (entities) => {
       state.entities = entities;
@@ -49,6 +57,27 @@ export function connectTasmotaHttp(link: Link, context: ProviderContext): Connec
       state.stopped.abort();
     },
   };
+}
+
+async function ask<T>(
+  state: State,
+  question: TasmotaQuestion<T>,
+  { deadlineMs, signal }: OpLimits,
+): Promise<OpResult<T>> {
+  const outcome = await state.ask(`${question.name} ${question.payload}`, deadlineMs, signal);
+  if (outcome.kind !== 'response') return outcome;
+  const reading = readHttpAnswer(outcome.status, outcome.body, { on: 'ON', off: 'OFF' });
+  if (reading.kind === 'refused') return reading;
+  const members = outcome.status === 200 ? parseObject(outcome.body) : null;
+  const answer = members === null ? null : answerIn(question, members);
+  return answer ?? { kind: 'unknown', reason: 'the answer of the device is not readable' };
+}
+
+async function test(state: State, { deadlineMs, signal }: OpLimits): Promise<OpResult> {
+  const outcome = await state.ask('State', deadlineMs, signal);
+  if (outcome.kind !== 'response') return testedFailure(outcome);
+  const reading = readHttpAnswer(outcome.status, outcome.body, { on: 'ON', off: 'OFF' });
+  return reading.kind === 'report' ? tested('ok', 'the device answers') : tested('error', reading.reason);
 }
 
 /** The login goes into a header, never into the address. No Referer: the firmware refuses foreign ones. */

@@ -1,21 +1,26 @@
+import { tested } from '../ops.ts';
 import type {
   Command,
   Connection,
   Delivery,
   EntityBinding,
   Link,
+  OpLimits,
+  OpResult,
   ProviderContext,
   Verb,
 } from '../provider.ts';
 import { awaitConfirmation, type Confirmation } from '../transport/confirmation.ts';
 import { brokerSettingsOf } from '../transport/mqtt-broker.ts';
-import { deliver } from '../transport/mqtt-delivery.ts';
+import { deliver, surelyNot } from '../transport/mqtt-delivery.ts';
 import { createMqttLink, type MqttLink, type MqttMessage } from '../transport/mqtt-link.ts';
+import { testBroker } from '../transport/mqtt-test.ts';
 import { stateTextsOf, type TasmotaDeviceMetadata } from './tasmota.manifest.ts';
 import {
   channelOf,
   DEFAULT_FULL_TOPIC,
   isWanted,
+  parseObject,
   parseReport,
   powerName,
   powerPayload,
@@ -24,6 +29,8 @@ import {
   type TasmotaTopics,
   topicsOf,
 } from './tasmota.wire.ts';
+import { createTasmotaDiscovery } from './tasmota-discovery.ts';
+import { answerIn, createTasmotaOps, type TasmotaQuestion } from './tasmota-ops.ts';
 
 interface Awaited {
   readonly verb: Verb;
@@ -32,6 +39,7 @@ interface Awaited {
 }
 
 interface Device {
+  readonly topic: string;
   readonly topics: TasmotaTopics;
   readonly texts: StateTexts;
   readonly entities: { readonly entityId: string; readonly channel: number }[];
@@ -44,40 +52,72 @@ interface State {
   readonly offline: Set<string>;
   /** By device: the engine has one command in flight for each. */
   readonly awaited: Map<string, Awaited>;
+  /** By device, one at a time: what an op waits for. */
+  readonly questions: Map<string, (members: Readonly<Record<string, unknown>>) => void>;
 }
 
 export function connectTasmotaMqtt(link: Link, context: ProviderContext): Connection {
-  const state: State = { context, devices: new Map(), offline: new Set(), awaited: new Map() };
+  const state: State = {
+    context,
+    devices: new Map(),
+    offline: new Set(),
+    awaited: new Map(),
+    questions: new Map(),
+  };
   const broker: MqttLink = createMqttLink({
     broker: brokerSettingsOf(link),
     clock: context.clock,
     logger: context.logger.child({ integration_id: link.integrationId }),
-    onMessage: (message) => onMessage(state, message),
+    onMessage: (message) => {
+      if (!discovery.take(message)) onMessage(state, message);
+    },
     onConnected: () => askForStates(broker, state.devices.values()),
     // A device may come back while nobody listens, and without retained presence (SetOption104) nobody would tell.
     onDisconnected: () => state.offline.clear(),
     // The device takes an empty payload for a question, and the ghost of the command is gone.
     onRetainedCommand: (topic) => broker.clearRetained(topic),
   });
+  const resubscribe = () => broker.subscribe([...filtersOf(state), ...discovery.filters()]);
+  const discovery = createTasmotaDiscovery({ connected: broker.connected, resubscribe });
   const act = (verb: Verb) => (command: Command) => send(state, broker, verb, command);
   return {
     actions: { open: act('open'), close: act('close'), toggle: act('toggle') },
+    ops: {
+      ...createTasmotaOps((question, limits) => ask(state, broker, question, limits)),
+      'connection.test': async () =>
+        state.offline.size === 0
+          ? testBroker(broker)
+          : tested('reduced', `${state.offline.size} of ${state.devices.size} devices are offline`),
+    },
+    discover: discovery.run,
     health: () => {
       if (!broker.connected()) return 'error';
       return broker.undisturbed() && state.offline.size === 0 ? 'ok' : 'reduced';
     },
-    bind: (entities) => bind(state, broker, entities),
+    bind: (entities) => bind(state, broker, resubscribe, entities),
     close: () => broker.close(),
   };
 }
 
-function bind(state: State, broker: MqttLink, entities: readonly EntityBinding[]): void {
+function filtersOf({ devices }: State): string[] {
+  return [...devices.values()].flatMap(({ topics: { answers, presence, telemetry } }) => [
+    answers,
+    presence,
+    telemetry,
+  ]);
+}
+
+function bind(
+  state: State,
+  broker: MqttLink,
+  resubscribe: () => void,
+  entities: readonly EntityBinding[],
+): void {
   const before = state.devices;
   state.devices = devicesOf(entities);
   for (const id of state.offline) if (!state.devices.has(id)) state.offline.delete(id);
-  const topics = [...state.devices.values()].map((device) => device.topics);
-  broker.subscribe(topics.flatMap(({ answers, presence, telemetry }) => [answers, presence, telemetry]));
-  broker.watchCommands(topics.map(({ allCommands }) => allCommands));
+  resubscribe();
+  broker.watchCommands([...state.devices.values()].map(({ topics }) => topics.allCommands));
   askForStates(
     broker,
     [...state.devices].filter(([id]) => !before.has(id)).map(([, device]) => device),
@@ -99,7 +139,7 @@ function devicesOf(entities: readonly EntityBinding[]): Map<string, Device> {
 function deviceOf({ deviceMetadata }: EntityBinding): Device | null {
   const { topic, full_topic = DEFAULT_FULL_TOPIC } = deviceMetadata as TasmotaDeviceMetadata;
   if (topic === undefined) return null;
-  return { topics: topicsOf(topic, full_topic), texts: stateTextsOf(deviceMetadata), entities: [] };
+  return { topic, topics: topicsOf(topic, full_topic), texts: stateTextsOf(deviceMetadata), entities: [] };
 }
 
 /** Telemetry comes every five minutes; a state is wanted now. */
@@ -118,7 +158,7 @@ function onMessage(state: State, message: MqttMessage): void {
 }
 
 function onReport(
-  { offline, awaited, context }: State,
+  { offline, awaited, questions, context }: State,
   deviceId: string,
   { texts, entities }: Device,
   name: string,
@@ -127,7 +167,10 @@ function onReport(
   const report = parseReport(name, payload.toString(), texts);
   if (!retained) {
     offline.delete(deviceId);
-    if (name !== 'STATE') confirm(awaited.get(deviceId), report);
+    const hear = questions.get(deviceId);
+    if (name !== 'STATE') confirm(awaited.get(deviceId), report, hear !== undefined);
+    const members = hear === undefined ? null : parseObject(payload.toString());
+    if (members !== null) hear?.(members);
   }
   for (const { entityId, channel } of entities) {
     const status = report.powers.get(channel);
@@ -140,12 +183,53 @@ function onPresence({ offline }: State, deviceId: string, presence: string): voi
   else offline.delete(deviceId);
 }
 
-function confirm(awaited: Awaited | undefined, { powers, isStatus, unknownCommand }: TasmotaReport): void {
+/** While an op asks as well nobody can tell which of the two the device does not know: then it counts for neither. */
+function confirm(
+  awaited: Awaited | undefined,
+  { powers, isStatus, unknownCommand }: TasmotaReport,
+  isAsked: boolean,
+): void {
   if (awaited === undefined || isStatus) return;
   const status = powers.get(awaited.channel);
   if (isWanted(awaited.verb, status)) awaited.confirmation.give({ kind: 'delivered', observed: status });
-  else if (unknownCommand)
+  else if (unknownCommand && !isAsked)
     awaited.confirmation.give({ kind: 'refused', reason: 'the device does not know this channel' });
+}
+
+function deviceWith({ devices }: State, topic: string | undefined): [string, Device] | null {
+  const all = [...devices];
+  const fitting = topic === undefined ? all : all.filter(([, device]) => device.topic === topic);
+  return fitting.length === 1 || topic !== undefined ? (fitting[0] ?? null) : null;
+}
+
+async function ask<T>(
+  state: State,
+  broker: MqttLink,
+  question: TasmotaQuestion<T>,
+  { deadlineMs, signal }: OpLimits,
+): Promise<OpResult<T>> {
+  const found = deviceWith(state, question.topic);
+  if (found === null) return { kind: 'refused', reason: 'name the topic of a device of this integration' };
+  const [deviceId, { topics }] = found;
+  if (broker.connected() && state.offline.has(deviceId))
+    return { kind: 'not_sent', reason: 'the device is offline' };
+  if (state.questions.has(deviceId)) return { kind: 'not_sent', reason: 'the device is asked already' };
+  const confirmation = awaitConfirmation<OpResult<T>>(state.context.clock, deadlineMs, signal);
+  state.questions.set(deviceId, (members) => {
+    const answer = answerIn(question, members);
+    if (answer !== null && !(answer.kind === 'refused' && state.awaited.has(deviceId)))
+      confirmation.give(answer);
+  });
+  try {
+    const { name, payload } = question;
+    const sent = await broker.publish({ topic: topics.command(name), payload, deadlineMs, signal });
+    const failure = surelyNot(sent);
+    if (failure !== null) return failure;
+    return (await confirmation.answer) ?? { kind: 'unknown', reason: 'the device did not answer in time' };
+  } finally {
+    state.questions.delete(deviceId);
+    confirmation.cancel();
+  }
 }
 
 async function send(state: State, broker: MqttLink, verb: Verb, command: Command): Promise<Delivery> {

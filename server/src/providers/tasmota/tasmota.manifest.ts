@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import type { ProviderManifest } from '../provider.ts';
 import { brokerConfig } from '../transport/mqtt-broker.ts';
 import { DEFAULT_FULL_TOPIC } from './tasmota.wire.ts';
+import { tasmotaOps } from './tasmota-ops.ts';
 
 export const TasmotaConfig = Type.Object(
   {
@@ -107,6 +108,8 @@ export const tasmotaManifest: ProviderManifest = {
   // A PulseTime nobody has read back can not be trusted with a door: the service closes too, which a closed relay ignores.
   pulseBy: 'server',
   defaultPulseSeconds: () => null,
+  ops: tasmotaOps,
+  discovery: 'device.device_metadata.topic',
 };
 
 export const stateTextsOf = (device: Readonly<Record<string, unknown>>) => {

@@ -1,4 +1,4 @@
-import type { ObservedStatus, Verb } from '../provider.ts';
+import type { DiscoveredDevice, ObservedStatus, Verb } from '../provider.ts';
 
 export const DEFAULT_FULL_TOPIC = '%prefix%/%topic%/';
 
@@ -128,4 +128,34 @@ export function readHttpAnswer(status: number, body: string, texts: StateTexts):
     return { kind: 'refused', reason: 'the device refused the login or the command' };
   if (report.unknownCommand) return { kind: 'refused', reason: 'the device does not know this channel' };
   return { kind: 'unclear', reason: 'the device answered without a state' };
+}
+
+/** PulseTime: tenths of a second up to 11.1 s, above that seconds + 100. */
+export function pulseTimeOf(seconds: number): number {
+  if (seconds <= 0) return 0;
+  return seconds <= 11.1 ? Math.max(1, Math.round(seconds * 10)) : Math.max(112, Math.round(seconds) + 100);
+}
+
+export const secondsOf = (pulseTime: number): number => (pulseTime < 112 ? pulseTime / 10 : pulseTime - 100);
+
+/** `{"PulseTime1":{"Set":15,"Remaining":0}}` */
+export function readPulseTime(members: Readonly<Record<string, unknown>>, channel: number): number | null {
+  const answer = members[`PulseTime${channel}`];
+  const set: unknown = typeof answer === 'object' && answer !== null ? Reflect.get(answer, 'Set') : null;
+  return typeof set === 'number' ? set : null;
+}
+
+export const DISCOVERY_FILTER = 'tasmota/discovery/+/config';
+export const isDiscoveryTopic = (topic: string): boolean => /^tasmota\/discovery\/[^/]+\/config$/.test(topic);
+
+/** What a device keeps at the broker about itself: t topic, dn its name, md the module, rl the kind of each relay. */
+export function readDiscovery(payload: string): DiscoveredDevice | null {
+  const { t: topic, dn: name, md: model, rl: relays } = parseObject(payload) ?? {};
+  if (typeof topic !== 'string' || topic === '' || topic.length > 100) return null;
+  return {
+    externalId: topic,
+    name: typeof name === 'string' && name !== '' ? name.slice(0, 200) : topic,
+    ...(typeof model === 'string' && model !== '' ? { model: model.slice(0, 64) } : {}),
+    ...(Array.isArray(relays) ? { channelCount: relays.filter((kind) => kind !== 0).length } : {}),
+  };
 }

@@ -1,3 +1,4 @@
+import type { Failure } from '../ops.ts';
 import type { Delivery } from '../provider.ts';
 import type { Confirmation } from './confirmation.ts';
 import type { MqttCommand, MqttLink, PublishResult } from './mqtt-link.ts';
@@ -19,7 +20,8 @@ export async function deliver(
   }
 }
 
-function surelyNot(result: PublishResult): Delivery | null {
+/** Null when it has left. */
+export function surelyNot(result: PublishResult): Failure | null {
   switch (result.kind) {
     case 'offline':
       return { kind: 'not_sent', reason: 'there is no connection to the broker' };

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { commandTo, connectProvider, entityOf } from '../../../test/support/connected-provider.ts';
 import { eventually } from '../../../test/support/eventually.ts';
 import { startPymodbus } from '../../../test/support/peers/pymodbus.ts';
+import { runOp } from '../../../test/support/peers/run-op.ts';
 import { type BoardFault, startBoardPeer } from '../../../test/support/peers/waveshare-board-peer.ts';
 import type { Connection } from '../provider.ts';
 import { connectWaveshare, type WaveshareTiming, waveshare } from './waveshare.provider.ts';
@@ -253,5 +254,30 @@ describe('the manifest', () => {
 
   it.each(['30', '-1', '01', '1.5', '', ' 1', 'x'])('takes no relay %j', (channel_index) => {
     expect(Value.Check(waveshare.manifest.entityMetadata, { channel_index })).toBe(false);
+  });
+});
+
+describe.each(['modbus_tcp', 'rtu_tcp'] as const)('ops over %s', (transport) => {
+  it('read the relays and switch none', async () => {
+    const { board, connection } = await boardWith(transport, hour);
+    connection.bind([door]);
+    await act(connection, 'open');
+    const writes = board.writes.length;
+    const answer = await runOp(connection, 'relays.read', { count: 5 });
+    expect(answer).toEqual({
+      kind: 'done',
+      result: {
+        relays: [0, 1, 2, 3, 4].map((channel_index) => ({ channel_index, on: channel_index === 3 })),
+      },
+    });
+    expect(await runOp(connection, 'relays.read')).toMatchObject({ result: { relays: { length: 8 } } });
+    expect(await runOp(connection, 'connection.test')).toMatchObject({
+      result: { message: 'the board answers' },
+    });
+    expect(board.writes).toHaveLength(writes);
+    await board.stop();
+    expect((await runOp(connection, 'relays.read', {}, 1_000)).kind).not.toBe('done');
+    expect(await runOp(connection, 'relays.read', {}, 1_000)).toMatchObject({ kind: 'not_sent' });
+    expect(await runOp(connection, 'connection.test')).toMatchObject({ result: { health: 'error' } });
   });
 });

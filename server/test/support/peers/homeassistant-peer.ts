@@ -84,7 +84,7 @@ function change(hub: Hub, entityId: string, state: string | null, context: strin
 function recordOf({ states }: Hub, entityId: string): unknown {
   const found = states.get(entityId);
   if (found === undefined) return null;
-  const attributes = { supported_features: found.features };
+  const attributes = { supported_features: found.features, friendly_name: `Name of ${entityId}` };
   return { entity_id: entityId, state: found.state, attributes, context: { id: found.context } };
 }
 
@@ -127,6 +127,10 @@ function stateAfter(service: string, before: string): string {
 function answer(hub: Hub, call: PeerCall): PeerAnswer {
   if (call.headers.authorization !== `Bearer ${hub.token}`) return { status: 401, body: '401: Unauthorized' };
   const [, , kind, first = '', second = ''] = call.path.split('/');
+  if (call.method === 'GET' && call.path === '/api/')
+    return { status: 200, body: { message: 'API running.' } };
+  if (call.method === 'GET' && call.path === '/api/states')
+    return { status: 200, body: [...hub.states.keys()].map((entityId) => recordOf(hub, entityId)) };
   if (call.method === 'GET' && kind === 'states') {
     const record = recordOf(hub, first);
     return record === null

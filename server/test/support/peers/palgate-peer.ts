@@ -28,6 +28,11 @@ function answer(options: PalgatePeerOptions, pulses: string[], call: PeerCall): 
     return { status: 401, body: { errId: 7101, status: '401', msg: 'Invalid Token or Key' } };
   if (call.path === '/v1/bt/user/check-token')
     return { status: 200, body: { err: null, msg: 'token valid', status: 'ok' } };
+  if (call.path === '/v1/bt/devices/') {
+    const rights = { name1: 'Yard', output1: true, output2: true, admin: true, localOnly: false };
+    const devices = options.gates.map((id) => ({ id, ...rights }));
+    return { status: 200, body: { err: null, msg: 'all my devices', status: 'ok', devices } };
+  }
   const gate = /^\/v1\/bt\/device\/([^/]+)\/open-gate$/.exec(call.path)?.[1];
   if (gate === undefined) return { status: 404, body: { error: 'resource not found, check api path' } };
   if (!options.gates.includes(gate))

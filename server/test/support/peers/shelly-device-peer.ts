@@ -179,6 +179,7 @@ function meet(device: Device, request: ShellyRequest): void {
 }
 
 function obey(device: Device, { method, params }: ShellyRequest): Record<string, unknown> {
+  if (method === 'Shelly.GetStatus') return { result: statusOf(device) };
   const index = params?.id ?? -1;
   const isCover = method.startsWith('Cover.');
   if (index < 0 || index >= (isCover ? 1 : device.switches.length))

@@ -137,9 +137,8 @@ export async function startTasmotaMqtt(options: TasmotaMqttOptions): Promise<Tas
       const answer = relays.command(name, payload.toString());
       if (answer === null) return;
       if ('StatusSTS' in answer) {
-        Object.entries(answer).forEach(([part, value], index) =>
-          say(`STATUS${index || ''}`, JSON.stringify({ [part]: value })),
-        );
+        for (const [index, part] of Object.entries(answer).entries())
+          say(`STATUS${index || ''}`, JSON.stringify(Object.fromEntries([part])));
         return;
       }
       say('RESULT', JSON.stringify(answer));
