@@ -12,7 +12,8 @@ const peers = [
     programs: ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'],
     files: /web|browser/,
   },
-  { packages: ['mosquitto', 'mosquitto-clients'], programs: ['mosquitto'], files: /providers/ },
+  { packages: ['mosquitto', 'mosquitto-clients'], programs: ['mosquitto'], files: /providers|cluster/ },
+  { packages: ['nats-server'], programs: ['nats-server'], files: /cluster/ },
   { packages: ['knxd', 'knxd-tools'], programs: ['knxd'], files: /providers/ },
   {
     packages: ['python3-pymodbus', 'python3-serial'],
@@ -46,7 +47,7 @@ async function main() {
 }
 
 async function runTests(node) {
-  const folder = mkdtempSync(join(tmpdir(), 'lintel-test-report-'));
+  const folder = mkdtempSync(join(tmpdir(), 'lintel-report-'));
   const report = join(folder, 'report.json');
   const notes = join(folder, 'notes.txt');
   const env = { LINTEL_TEST_NOTES: notes, ...(isSoak ? { LINTEL_TEST_SOAK: '1' } : {}) };

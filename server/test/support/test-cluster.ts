@@ -46,6 +46,7 @@ async function removeAbandonedClusters(): Promise<void> {
 }
 
 function isAbandoned(name: string): boolean {
-  if (!name.startsWith(PREFIX) || isAlive(Number.parseInt(name.slice(PREFIX.length), 10))) return false;
+  const pid = name.startsWith(PREFIX) ? Number.parseInt(name.slice(PREFIX.length), 10) : Number.NaN;
+  if (Number.isNaN(pid) || isAlive(pid)) return false;
   return statSync(join(tmpdir(), name), { throwIfNoEntry: false })?.uid === process.getuid?.();
 }
