@@ -1,10 +1,13 @@
 import { type Static, Type } from 'typebox';
-import { IdParams, Response } from './common.ts';
+import { Closed, IdParams, Response, Ulid } from './common.ts';
 import { defineOperation } from './operation.ts';
 import type { PlainRole } from './roles.ts';
 
 export const imageKinds = ['device', 'entity', 'integration', 'user', 'org'] as const;
 export type ImageKind = (typeof imageKinds)[number];
+
+/** Those whose image can be taken over from another record of the kind. */
+export type CopiedImageKind = 'device' | 'entity' | 'integration';
 
 export const imageSizes = ['full', 'thumb'] as const;
 export type ImageSize = (typeof imageSizes)[number];
@@ -95,6 +98,54 @@ function operationsOn<
   ] as const;
 }
 
+export const CopyDeviceImageRequest = Closed('CopyDeviceImageRequest', { source_device_id: Ulid });
+export const CopyEntityImageRequest = Closed('CopyEntityImageRequest', { source_entity_id: Ulid });
+export const CopyIntegrationImageRequest = Closed('CopyIntegrationImageRequest', {
+  source_integration_id: Ulid,
+});
+
+const copy = {
+  ...inHeader,
+  tag: 'Images',
+  auth: 'principal',
+  agents: false,
+  method: 'POST',
+  description:
+    'The source belongs to the same organization and has an image, otherwise 404. Afterwards the two have nothing to do ' +
+    'with each other.',
+  params: IdParams,
+  responses: { 200: ResourceImageUrl },
+  errors: [],
+  audit: 'image.uploaded',
+} as const;
+
+const copyOperations = [
+  defineOperation({
+    ...copy,
+    id: 'post_device_image_copy_from',
+    path: '/devices/{id}/image/copy-from',
+    summary: 'Give a device the image of another',
+    role: 'devices:update',
+    body: CopyDeviceImageRequest,
+  }),
+  defineOperation({
+    ...copy,
+    id: 'post_entity_image_copy_from',
+    path: '/entities/{id}/image/copy-from',
+    summary: 'Give an entity the image of another',
+    role: 'entities:update',
+    body: CopyEntityImageRequest,
+  }),
+  defineOperation({
+    ...copy,
+    id: 'post_integration_image_copy_from',
+    path: '/integrations/{id}/image/copy-from',
+    summary: 'Give an integration the image of another',
+    role: 'integrations:update',
+    body: CopyIntegrationImageRequest,
+  }),
+] as const;
+
 export const imageOperations = [
   ...operationsOn('device', '/devices/{id}/image', inHeader, 'devices:read', 'devices:update'),
   ...operationsOn('entity', '/entities/{id}/image', inHeader, 'entities:read', 'entities:update'),
@@ -107,4 +158,5 @@ export const imageOperations = [
   ),
   ...operationsOn('user', '/users/{id}/image', inHeader, 'users:read', 'users:update'),
   ...operationsOn('org', '/orgs/{id}/image', inPath, 'orgs:read', 'orgs:update'),
+  ...copyOperations,
 ] as const;

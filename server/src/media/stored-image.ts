@@ -24,6 +24,16 @@ export async function putImage(store: ObjectStore, name: ImageName, image: Encod
   await store.put(objectKey(name, 'thumb'), image.thumb);
 }
 
+/** Null when it was deleted meanwhile. */
+export async function getImage(
+  store: ObjectStore,
+  name: ImageName,
+): Promise<Pick<EncodedImage, ImageSize> | null> {
+  const full = await store.get(objectKey(name, 'full'));
+  const thumb = await store.get(objectKey(name, 'thumb'));
+  return full === null || thumb === null ? null : { full, thumb };
+}
+
 export async function deleteImage(store: ObjectStore, name: ImageName): Promise<void> {
   await store.delete(objectKey(name, 'full'));
   await store.delete(objectKey(name, 'thumb'));

@@ -1,10 +1,10 @@
-import type { ImageKind, ImageSize, ResourceImageUrl } from '@lintel/contract/images';
+import type { CopiedImageKind, ImageKind, ImageSize, ResourceImageUrl } from '@lintel/contract/images';
 import type { Call, OrgScope } from '../../kernel/call.ts';
 import type { HandlersOf } from '../../kernel/handler.ts';
 import type { SignedUrl } from '../../media/signed-urls.ts';
 import type { ImagesService } from './images.service.ts';
 
-type Ids = `${'get' | 'post' | 'delete'}_${ImageKind}_image`;
+type Ids = `${'get' | 'post' | 'delete'}_${ImageKind}_image` | `post_${CopiedImageKind}_image_copy_from`;
 
 interface Input {
   readonly call: Call;
@@ -22,16 +22,21 @@ export function imageRoutes(images: ImagesService): HandlersOf<Ids> {
   const remove = async (kind: ImageKind, { call, org, params }: Input): Promise<undefined> => {
     await images.delete(call, org, kind, params.id);
   };
+  const copy = async (kind: CopiedImageKind, { call, org, params }: Input, sourceId: string) =>
+    toRecord(await images.copyFrom(call, org, kind, params.id, sourceId));
   return {
     get_device_image: (input) => read('device', input, input.query.size),
     post_device_image: (input) => upload('device', input),
     delete_device_image: (input) => remove('device', input),
+    post_device_image_copy_from: (input) => copy('device', input, input.body.source_device_id),
     get_entity_image: (input) => read('entity', input, input.query.size),
     post_entity_image: (input) => upload('entity', input),
     delete_entity_image: (input) => remove('entity', input),
+    post_entity_image_copy_from: (input) => copy('entity', input, input.body.source_entity_id),
     get_integration_image: (input) => read('integration', input, input.query.size),
     post_integration_image: (input) => upload('integration', input),
     delete_integration_image: (input) => remove('integration', input),
+    post_integration_image_copy_from: (input) => copy('integration', input, input.body.source_integration_id),
     get_user_image: (input) => read('user', input, input.query.size),
     post_user_image: (input) => upload('user', input),
     delete_user_image: (input) => remove('user', input),

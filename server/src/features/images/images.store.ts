@@ -34,9 +34,14 @@ function liveOwner({ kind, id, orgId }: ImageOwner): SqlQuery {
   }
 }
 
-export function findImage(tx: Tx, { kind, id, orgId }: ImageOwner): Promise<ImageName | null> {
-  return tx.maybeOne<ImageName>(sql`
-    select org_id as "orgId", id from images where org_id = ${orgId} and kind = ${kind} and resource_id = ${id}`);
+export interface StoredImage extends ImageName {
+  readonly width: number;
+  readonly height: number;
+}
+
+export function findImage(tx: Tx, { kind, id, orgId }: ImageOwner): Promise<StoredImage | null> {
+  return tx.maybeOne<StoredImage>(sql`
+    select org_id as "orgId", id, width, height from images where org_id = ${orgId} and kind = ${kind} and resource_id = ${id}`);
 }
 
 export async function isImage(tx: Tx, { orgId, id }: ImageName): Promise<boolean> {

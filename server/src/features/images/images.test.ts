@@ -9,6 +9,7 @@ import { rootAdminId, rootOrgId } from '../../../test/support/test-world.ts';
 import { formOf, formWith, samplePng, type UploadForm } from '../../../test/support/upload-form.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { createLogger } from '../../kernel/logger.ts';
+import { ulid } from '../../kernel/ulid.ts';
 import { createDiskObjectStore } from '../../media/disk-object-store.ts';
 import { createObjectCollector } from '../../media/object-collector.ts';
 
@@ -334,4 +335,40 @@ it('a deleted record shows no image and takes none', async () => {
   await app.db.query('update devices set deleted_at = now() where org_id = $1', [own.orgId]);
   expect((await app.request('GET', path, as(own))).status).toBe(404);
   expect((await post(path, formWith(samplePng), own)).status).toBe(404);
+});
+
+describe.each(['device', 'entity', 'integration'] as const)('the image of another %s', (kind) => {
+  const idOf = async (of: Tenant) => (await app.world.building(of.orgId))[`${kind}Id`];
+  const plural = { device: 'devices', entity: 'entities', integration: 'integrations' }[kind];
+  const copy = (id: string, sourceId: string, of = tenant) =>
+    app.request('POST', `/${plural}/${id}/image/copy-from`, {
+      ...as(of),
+      body: { [`source_${kind}_id`]: sourceId },
+    });
+
+  it('is copied, and stays when its source goes', async () => {
+    const [source, target] = [await idOf(tenant), await idOf(tenant)];
+    const original = await fetchSigned(await uploaded(`/${plural}/${source}/image`));
+    const answer = await copy(target, source);
+    expect(answer.status, answer.text).toBe(200);
+    await app.request('DELETE', `/${plural}/${source}/image`, as(tenant));
+    await collect();
+    const shown = await fetchSigned(answer.body.url);
+    expect(shown.statusCode).toBe(200);
+    expect(shown.rawPayload.equals(original.rawPayload)).toBe(true);
+    const thumb = await app.request('GET', `/${plural}/${target}/image?size=thumb`, as(tenant));
+    expect((await fetchSigned(thumb.body.url)).statusCode).toBe(200);
+  });
+
+  it('is 404 where there is none, or no such record, or it is of another organization', async () => {
+    const [bare, target] = [await idOf(tenant), await idOf(tenant)];
+    const stranger = await createTenant(app, 'strange pictures');
+    const foreign = await idOf(stranger);
+    expect((await post(`/${plural}/${foreign}/image`, formWith(samplePng), stranger)).status).toBe(200);
+    expect((await copy(target, bare)).status).toBe(404);
+    expect((await copy(target, ulid())).status).toBe(404);
+    expect((await copy(target, foreign)).status).toBe(404);
+    expect((await copy(foreign, bare)).status).toBe(404);
+    expect((await app.request('GET', `/${plural}/${target}/image`, as(tenant))).status).toBe(204);
+  });
 });
