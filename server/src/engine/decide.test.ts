@@ -1,0 +1,182 @@
+// The decision beside a second one that was written from the rules. The mutants show that the cases would tell.
+import { describe, expect, it } from 'vitest';
+import { referenceDecision } from '../../test/support/decision-reference.ts';
+import {
+  type DecisionCase,
+  type DecisionWorld,
+  generateWorld,
+  randomOf,
+  snapshotOf,
+} from '../../test/support/decision-worlds.ts';
+import type { StoredPolicy } from '../policy/org-policies.ts';
+import { type DecisionFacts, decide } from './decide.ts';
+
+const cases = process.env.LINTEL_FULL === '1' ? 1_000_000 : 100_000;
+const casesPerWorld = 100;
+
+interface Change {
+  readonly policy?: (policy: StoredPolicy) => StoredPolicy | null;
+  readonly facts?: (facts: DecisionCase) => Partial<DecisionFacts>;
+  readonly path?: (path: readonly string[]) => readonly string[];
+  readonly zones?: (zones: Readonly<Record<string, string>>) => Record<string, string>;
+}
+
+/** The engine, with one thing about it changed. */
+function engineOf(world: DecisionWorld, change: Change = {}): (asked: DecisionCase) => string {
+  const stored = world.policies
+    .map(change.policy ?? ((policy) => policy))
+    .filter((policy) => policy !== null);
+  const path = change.path?.(world.org.path) ?? world.org.path;
+  const policies = snapshotOf(path, change.zones?.(world.zones) ?? world.zones, stored);
+  return (asked) => {
+    const { principal, org, target, openers, verb, nowMs } = asked;
+    const answer = decide({
+      principal,
+      org,
+      target,
+      openers,
+      verb,
+      nowMs,
+      policies,
+      ...change.facts?.(asked),
+    });
+    const typed = answer.reasons.flatMap(({ policyId }) => (policyId?.startsWith('p') ? [policyId] : []));
+    return JSON.stringify({
+      effect: answer.effect,
+      policies: typed.sort(),
+      wouldHave: answer.wouldHave.map(({ policyId }) => policyId).sort(),
+      approvals: answer.requiredApprovals,
+    });
+  };
+}
+
+/** Cases in which the engine and the rules do not agree. */
+function disagreements(seed: number, count: number, change?: Change): string[] {
+  const random = randomOf(seed);
+  const found: string[] = [];
+  for (let done = 0; done < count && found.length === 0; done += casesPerWorld) {
+    const world = generateWorld(random);
+    const ask = engineOf(world, change);
+    for (let n = 0; n < casesPerWorld; n += 1) {
+      const asked = world.next();
+      const [answer, wanted] = [ask(asked), JSON.stringify(referenceDecision(asked.reference))];
+      if (answer !== wanted) found.push(`${answer} instead of ${wanted} for ${JSON.stringify(asked)}`);
+    }
+  }
+  return found;
+}
+
+describe('the decision', () => {
+  it(
+    `agrees with the reference on ${cases} generated cases`,
+    () => {
+      expect(disagreements(20_261_115, cases)).toEqual([]);
+    },
+    cases,
+  );
+
+  it.each<[string, Change]>([
+    ['forgets the organizations above', { path: (path) => path.slice(-1) }],
+    [
+      'takes the door’s zone for all',
+      { zones: (zones) => Object.fromEntries(Object.keys(zones).map((id) => [id, zones.leaf ?? 'UTC'])) },
+    ],
+    [
+      'asks about a close as about an open',
+      { facts: ({ verb }) => ({ verb: verb === 'close' ? 'open' : verb }) },
+    ],
+    [
+      'enforces what only watches',
+      {
+        policy: (policy) => ({
+          ...policy,
+          enforcement: policy.enforcement === 'audit_only' ? 'enforce' : policy.enforcement,
+        }),
+      },
+    ],
+    [
+      'takes consent for a confirmation',
+      {
+        policy: (policy) => ({
+          ...policy,
+          enforcement: policy.enforcement === 'require_approval' ? 'enforce' : policy.enforcement,
+        }),
+      },
+    ],
+    ['applies disabled policies', { policy: (policy) => ({ ...policy, enabled: true }) }],
+    [
+      'forgets whom a policy is for',
+      { policy: (policy) => ({ ...policy, config: { ...policy.config, applies_to: ['all'] } }) },
+    ],
+    [
+      'forgets which output',
+      { policy: (policy) => ({ ...policy, config: { ...policy.config, output: null } }) },
+    ],
+    ['forgets the capability', { policy: (policy) => ({ ...policy, capability: null }) }],
+    ['ends quiet hours a minute early', { policy: earlier }],
+    ['forgets what a portal opens through', { facts: () => ({ openers: [] }) }],
+    ['forgets calendars', { policy: (policy) => (policy.policyType === 'holiday_calendar' ? null : policy) }],
+    ['is an hour late', { facts: ({ nowMs }) => ({ nowMs: nowMs - 3_600_000 }) }],
+  ])('would be told apart if it %s', (_name, change) => {
+    expect(disagreements(7, 20_000, change)).not.toEqual([]);
+  });
+});
+
+describe('a kept answer', () => {
+  const door = {
+    entityId: 'e',
+    entityType: 'door',
+    externalId: null,
+    metadata: {},
+    deviceId: 'd',
+    deviceExternalId: null,
+    integrationId: 'i',
+    providerType: 'virtual_demo',
+  };
+  const org = { id: 'o', path: ['o'], epoch: 1, timezone: null, defaultLocale: 'en', deletedAt: null };
+  const policies = snapshotOf(['o'], {}, [
+    {
+      id: 'p',
+      orgId: 'o',
+      scope: 'org',
+      integrationId: null,
+      deviceId: null,
+      policyType: 'quiet_hours',
+      capability: null,
+      config: { start: '22:00', end: '05:59', applies_to: ['member'] },
+      enforcement: 'enforce',
+      enabled: true,
+    },
+  ]);
+  const asked = (role: 'admin' | 'entities:set_state' | 'orgs:read', minute: number) =>
+    decide({
+      principal: { kind: 'user', userId: 'u', sessionId: 's', grants: [{ orgId: 'o', role }] },
+      org,
+      target: door,
+      verb: 'open',
+      policies,
+      nowMs: minute * 60_000,
+    }).effect;
+
+  it('is good for its minute only, and for these very rights only', () => {
+    expect(asked('entities:set_state', 21 * 60 + 59)).toBe('allow');
+    expect(asked('entities:set_state', 22 * 60)).toBe('deny');
+    expect(asked('admin', 22 * 60)).toBe('allow');
+    expect(asked('entities:set_state', 5 * 60 + 59)).toBe('deny');
+    expect(asked('entities:set_state', 6 * 60)).toBe('allow');
+    expect(asked('orgs:read', 6 * 60)).toBe('deny');
+    expect(asked('entities:set_state', 6 * 60)).toBe('allow');
+  });
+});
+
+function earlier(policy: StoredPolicy): StoredPolicy {
+  const { end } = policy.config;
+  if (policy.policyType !== 'quiet_hours' || typeof end !== 'string' || end.endsWith('00')) return policy;
+  return {
+    ...policy,
+    config: {
+      ...policy.config,
+      end: `${end.slice(0, 3)}${String(Number(end.slice(3)) - 1).padStart(2, '0')}`,
+    },
+  };
+}
