@@ -2,14 +2,14 @@ import { join } from 'node:path';
 import type { Config } from './config.ts';
 import { generateToken, Secret } from './kernel/secret.ts';
 import { insertKid, listKids, lockKids } from './secrets/data-keys.store.ts';
-import { type Keyring, parseKeyring } from './secrets/keyring.ts';
+import { createLiveKeyring, type Keyring, parseKeyring } from './secrets/keyring.ts';
 import { withDatabase } from './startup-database.ts';
 import { StartupError } from './startup-error.ts';
 import { readKeyFile, writeKeyFile } from './startup-key-file.ts';
 
 type KeyConfig = Pick<Config, 'kek' | 'dataDir'>;
 
-const kekFile = (dataDir: string): string => join(dataDir, 'keys', 'kek');
+export const kekFile = (dataDir: string): string => join(dataDir, 'keys', 'kek');
 
 /**
  * The key encryption keys of this node: made by the first start, and from then on the same on every node. They never
@@ -41,7 +41,21 @@ export async function prepareKeyring(config: KeyConfig, databaseUrl: string): Pr
   );
 }
 
-function readKeyring({ kek, dataDir }: KeyConfig): Keyring | null {
+/** Null where there is none yet. Keys that are added to the file later are found without a restart. */
+export function readKeyring(config: KeyConfig): Keyring | null {
+  const keyring = readKeyringOnce(config);
+  if (keyring === null || config.kek !== null) return keyring;
+  return createLiveKeyring(keyring, () => {
+    try {
+      return readKeyringOnce(config);
+    } catch (error) {
+      if (error instanceof StartupError) return null;
+      throw error;
+    }
+  });
+}
+
+function readKeyringOnce({ kek, dataDir }: KeyConfig): Keyring | null {
   const path = kekFile(dataDir);
   const text = kek ?? secretOf(readKeyFile(path));
   if (text === null) return null;
@@ -57,8 +71,8 @@ function readKeyring({ kek, dataDir }: KeyConfig): Keyring | null {
 function createKek({ dataDir }: KeyConfig): Keyring {
   const text = generateToken();
   writeKeyFile(kekFile(dataDir), text);
-  const keyring = parseKeyring(new Secret(text));
-  if (keyring === null) throw new Error('a new key encryption key has the wrong shape');
+  const keyring = readKeyring({ kek: null, dataDir });
+  if (keyring === null) throw new Error('a new key encryption key is gone');
   return keyring;
 }
 

@@ -25,7 +25,9 @@ export async function hasActiveKey(tx: Tx, orgId: string): Promise<boolean> {
   return found;
 }
 
+/** The key encryption key may be new to the database: whoever uses it first puts it on record. */
 export async function insertActiveKey(tx: Tx, key: WrappedKey): Promise<void> {
+  await insertKid(tx, key.kid);
   await tx.execute(sql`
     insert into secrets.data_keys (org_id, id, kid, wrapped)
     values (${key.orgId}, ${key.id}, ${key.kid}, ${key.wrapped})`);
@@ -78,4 +80,10 @@ export async function insertKid(tx: Tx, kid: string): Promise<void> {
   await tx.execute(
     sql`insert into secrets.key_encryption_keys (kid) values (${kid}) on conflict (kid) do nothing`,
   );
+}
+
+export async function listOrgsWithKeys(tx: Tx): Promise<string[]> {
+  const rows = await tx.query<{ orgId: string }>(sql`
+    select distinct org_id as "orgId" from secrets.data_keys order by org_id`);
+  return rows.map(({ orgId }) => orgId);
 }

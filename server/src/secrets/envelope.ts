@@ -51,6 +51,8 @@ function unseal(key: KeyObject, sealed: Buffer, context: string, what: string): 
 }
 
 export function newDataKey(keyring: Keyring, orgId: string): WrappedKey {
+  // Else a key made after a rotation would hang on the key encryption key that is about to leave.
+  keyring.refresh?.();
   return wrap(keyring, { orgId, id: ulid() }, randomBytes(32));
 }
 
@@ -86,8 +88,9 @@ function wrap({ currentKid, keys }: Keyring, { orgId, id }: KeyName, plain: Buff
   return { orgId, id, kid: currentKid, wrapped: seal(kek, plain, `${orgId}|${id}`) };
 }
 
-function unwrap({ keys }: Keyring, { orgId, id, kid, wrapped }: WrappedKey): Buffer {
-  const kek = keys.get(kid);
+function unwrap(keyring: Keyring, { orgId, id, kid, wrapped }: WrappedKey): Buffer {
+  if (!keyring.keys.has(kid)) keyring.refresh?.();
+  const kek = keyring.keys.get(kid);
   if (kek === undefined) throw new SecretUnreadable(`the key encryption key ${kid} is not in the keyring`);
   return unseal(kek, wrapped, `${orgId}|${id}`, `the data key ${id}`);
 }

@@ -7,6 +7,7 @@ import {
   insertActiveKey,
   insertKid,
   listKids,
+  listOrgsWithKeys,
   lockKeysOf,
   lockKeysUnderOthers,
   retireActiveKey,
@@ -65,6 +66,15 @@ export async function rotateDek(deps: RotationDeps, orgId: string) {
   }
   await db.inOrg(orgId, (tx) => deleteRetiredKeys(tx, orgId));
   return { reencrypted };
+}
+
+/** Every organization that has a data key, one after the other. */
+export async function rotateDeks(deps: RotationDeps) {
+  // As the service: only the names of the organizations are read across them.
+  const orgIds = await deps.db.asService(listOrgsWithKeys);
+  let reencrypted = 0;
+  for (const orgId of orgIds) reencrypted += (await rotateDek(deps, orgId)).reencrypted;
+  return { orgs: orgIds.length, reencrypted };
 }
 
 /** False when there is nothing to rotate. One that was interrupted is finished first. */
