@@ -158,6 +158,24 @@ describe('an opener', () => {
     expect((await site.act(portal)).status).toBe(200);
     expect(await site.demoCommands(first.entityId)).toEqual([]);
     expect(await site.demoCommands(second.entityId)).toEqual(['open']);
+    const told = (await site.events()).map((event) => event.resource_id);
+    expect(told).toEqual([second.entityId, portal]);
+  });
+
+  it('that became a portal’s own, past the checks, is passed over', async () => {
+    const door = await demoDoor();
+    const inner = await site.portal([door.entityId]);
+    const outer = await site.portal([door.entityId]);
+    await app.db.query(
+      `update devices set device_metadata =
+         jsonb_set(device_metadata, '{virtual_access,openers,0,entity_id}', to_jsonb($1::text))
+       where id = (select device_id from entities where id = $2)`,
+      [inner, outer],
+    );
+    const answer = await site.act(outer);
+    expect([answer.status, answer.body.error_code]).toEqual([502, 'device_unreachable']);
+    expect(await site.demoCommands(door.entityId)).toEqual([]);
+    expect((await entity(outer)).state).toMatchObject({ status: 'invalid' });
   });
 
   it('keeps the interval of its own integration', async () => {
@@ -235,6 +253,28 @@ describe('an opener', () => {
 });
 
 describe('a portal', () => {
+  it('opens on every node', async () => {
+    const { entityId } = await demoDoor();
+    const portal = await site.portal([entityId]);
+    const second = await app.secondNode();
+    try {
+      const { token } = site;
+      const action = `/entities/${portal}/actions/switchable.open`;
+      for (const node of [app, second]) {
+        const answer = await node.request('POST', action, { token, body: {} });
+        expect(answer.status, answer.text).toBe(200);
+      }
+    } finally {
+      await second.close();
+    }
+    const outcomes = (await site.events()).map(({ resource_id, outcome }) => [resource_id, outcome]);
+    const once = [
+      [entityId, 'succeeded'],
+      [portal, 'succeeded'],
+    ];
+    expect(outcomes).toEqual([...once, ...once]);
+  });
+
   it('is as its first opener with a known state, and invalid without one that is left', async () => {
     const opener = await demoDoor({ auto_close_seconds: 0 });
     const portal = await site.portal([opener.entityId], { entry_kind: 'boom-gate' });
