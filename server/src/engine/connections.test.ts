@@ -101,6 +101,19 @@ describe('connections', () => {
     expect(before?.bound.at(-1)).toHaveLength(2);
   });
 
+  it('tells a connection of an entity before the first command to it', async () => {
+    const link = { orgId, integrationId: one.integrationId, providerType: 'virtual_demo', config: {} };
+    const [known] = linkOf(one)?.bound.at(-1) ?? [];
+    if (known === undefined) throw new Error('nothing was bound');
+    const bound = () => linkOf(one)?.bound.map((entities) => entities.map(({ metadata }) => metadata));
+    await connections.use(link, known, async () => expect(bound()).toEqual([[{}]]));
+    const metadata = { command_topic: 'door/set' };
+    await owner.query('update entities set metadata = $2 where id = $1', [one.entityId, metadata]);
+    await connections.use(link, { ...known, metadata }, async () =>
+      expect(bound()).toEqual([[{}], [metadata]]),
+    );
+  });
+
   it('dials anew when a secret has changed', async () => {
     const before = linkOf(one);
     secrets = { version: 2, values: { token: new Secret('second') } };

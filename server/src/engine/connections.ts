@@ -8,6 +8,8 @@ import type { Secret } from '../kernel/secret.ts';
 import type { Connection, EntityBinding, Health, ProviderDefinition, Relay } from '../providers/provider.ts';
 import { requireFittingConfig } from '../providers/record-rules.ts';
 import type { DialIn } from '../providers/transport/dial-in.ts';
+import { type BoundEntities, createBoundEntities } from './bound-entities.ts';
+import { homesOf } from './entity-homes.ts';
 import { type LinkRow, listBindings, listEpochs, listLinks } from './link.store.ts';
 import type { CommandRelay } from './relay.ts';
 import type { StateReports } from './state-reports.ts';
@@ -26,7 +28,11 @@ export interface Connections {
    * Works with the connection; it is not given to another node before the work has ended. `elsewhere`: this node does
    * not hold it. `none`: there is none, and no other node has one either.
    */
-  use<T>(link: LinkRow, work: (usable: Usable) => Promise<T>): Promise<T | 'elsewhere' | 'none'>;
+  use<T>(
+    link: LinkRow,
+    entity: EntityBinding,
+    work: (usable: Usable) => Promise<T>,
+  ): Promise<T | 'elsewhere' | 'none'>;
   /** Sees to it that a connection nobody holds gets an owner. False when it should have none. */
   takeUp(link: LinkRow, waitedMs: number): Promise<boolean>;
   /** Looks at these organizations again. */
@@ -61,7 +67,7 @@ interface Live {
   readonly connection: Connection;
   readonly configText: string;
   readonly secretsVersion: number;
-  bindingsText: string;
+  readonly bound: BoundEntities;
 }
 
 interface Wanted {
@@ -109,7 +115,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
   let looking: Promise<void> = Promise.resolve();
   return {
     of: async (link) => (await liveOf(deps, state, link))?.connection ?? null,
-    use: (link, work) => use(deps, state, link, work),
+    use: (link, entity, work) => use(deps, state, link, entity, work),
     takeUp: (link, waitedMs) => takeUp(deps, state, link, waitedMs),
     refresh: async (orgIds) => {
       for (const orgId of orgIds) await reconcile(deps, state, orgId);
@@ -149,10 +155,17 @@ function isHere(deps: ConnectionsDeps, link: LinkRow): boolean {
   return !isLeased(deps, link) || deps.leases.usableUntilMs(link.integrationId) > deps.clock.monotonicMs();
 }
 
-async function liveOf(deps: ConnectionsDeps, state: State, link: LinkRow): Promise<Live | null> {
+/** A connection that was not told of the entity would not hear its answer. */
+async function liveOf(
+  deps: ConnectionsDeps,
+  state: State,
+  link: LinkRow,
+  entity?: EntityBinding,
+): Promise<Live | null> {
   if (!isHere(deps, link)) return null;
   const known = state.live.get(link.integrationId);
-  if (known?.configText === textOf(link)) return known;
+  const isBound = entity === undefined || known?.bound.has(entity);
+  if (known?.configText === textOf(link) && isBound) return known;
   await reconcile(deps, state, link.orgId);
   return state.live.get(link.integrationId) ?? null;
 }
@@ -161,9 +174,10 @@ async function use<T>(
   deps: ConnectionsDeps,
   state: State,
   link: LinkRow,
+  entity: EntityBinding,
   work: (usable: Usable) => Promise<T>,
 ): Promise<T | 'elsewhere' | 'none'> {
-  const live = await liveOf(deps, state, link);
+  const live = await liveOf(deps, state, link, entity);
   if (live === null) return isHere(deps, link) ? 'none' : 'elsewhere';
   const { connection } = live;
   if (!isLeased(deps, link)) return work({ connection, untilMs: () => Number.POSITIVE_INFINITY });
@@ -250,7 +264,7 @@ function reconcile(deps: ConnectionsDeps, state: State, orgId: string): Promise<
     }));
     const isNew = setWanted(deps, state, orgId, links, bindings);
     const wanted = new Set(links.map((link) => link.integrationId));
-    state.homes.set(orgId, homesOf(deps, links, bindings));
+    state.homes.set(orgId, homesOf(deps.definitions, links, bindings));
     const gone = [...state.live].filter(([id, live]) => live.orgId === orgId && !wanted.has(id));
     for (const [integrationId] of gone) await disconnect(deps, state, integrationId);
     for (const link of links)
@@ -275,22 +289,6 @@ function setWanted(
   for (const link of links)
     state.wanted.set(link.integrationId, { link, entities: bindings.get(link.integrationId) ?? [] });
   return isNew;
-}
-
-/** Hardware only: the health of a site rests on it, and must not rest on another site. */
-function homesOf(
-  { definitions }: ConnectionsDeps,
-  links: readonly LinkRow[],
-  bindings: ReadonlyMap<string, readonly EntityBinding[]>,
-): ReadonlyMap<string, string> {
-  const hardware = links.filter(
-    ({ providerType }) => definitions.get(providerType)?.manifest.composition === undefined,
-  );
-  return new Map(
-    hardware.flatMap(({ integrationId }) =>
-      (bindings.get(integrationId) ?? []).map((entity) => [entity.entityId, integrationId] as const),
-    ),
-  );
 }
 
 function relayFor(deps: ConnectionsDeps, state: State, orgId: string): Relay | undefined {
@@ -344,10 +342,7 @@ async function connectOrUpdate(
   // The lease may have gone while the secrets were read; nothing may be dialled without it.
   if (!isHere(deps, link)) return disconnect(deps, state, link.integrationId);
   const live = known !== undefined && isSame ? known : connect(deps, state, definition, link, secrets);
-  const bindingsText = JSON.stringify(entities);
-  if (live.bindingsText === bindingsText) return;
-  live.bindingsText = bindingsText;
-  live.connection.bind(entities);
+  if (live.bound.take(entities)) live.connection.bind(entities);
 }
 
 function connect(
@@ -376,7 +371,7 @@ function connect(
     connection,
     configText: textOf(link),
     secretsVersion: secrets.version,
-    bindingsText: '',
+    bound: createBoundEntities(),
   };
   state.live.set(integrationId, live);
   state.broken.delete(integrationId);

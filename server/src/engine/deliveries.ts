@@ -72,7 +72,9 @@ async function tryOnce(
   errand: Errand,
   waitedMs: number,
 ): Promise<Delivery> {
-  const here = await deps.providers.use(link, (usable) => sendHere(deps, usable, verb, errand));
+  const here = await deps.providers.use(link, errand.entity, (usable) =>
+    sendHere(deps, usable, verb, errand),
+  );
   if (here === 'none') return noConnection;
   if (here !== 'elsewhere') return here;
   const owner = await deps.leases.ownerOf(link.integrationId);
@@ -116,7 +118,7 @@ async function answer(deps: DeliveriesDeps, command: NodeCommand): Promise<NodeA
   const { intentId, entity, pulseSeconds, verb } = command;
   const errand = { intentId, entity, pulseSeconds, deadlineMs: clock.monotonicMs() + remaining };
   try {
-    const here = await deps.providers.use(command, (usable) =>
+    const here = await deps.providers.use(command, entity, (usable) =>
       sendHere(deps, { ...usable, untilMs }, verb, errand),
     );
     if (here === 'none') return noConnection;
