@@ -45,6 +45,7 @@ import { createZonesService } from './features/zones/zones.service.ts';
 import { compileBody } from './http/validation.ts';
 import type { Clock } from './kernel/clock.ts';
 import type { Handlers } from './kernel/handler.ts';
+import { createStamps } from './kernel/lifecycle.ts';
 import type { Secret } from './kernel/secret.ts';
 import type { SecretStore } from './secrets/secret-store.ts';
 import { version } from './version.ts';
@@ -75,6 +76,7 @@ export function composeHandlers(parts: Parts): Handlers {
     hashSecret: credentials.hashSecret,
     formatToken: (secret) => formatToken(tokenFormat, secret),
   });
+  const stampsOf = createStamps(parts.config.retentionDays);
   return {
     ...statusRoutes({ environment: parts.config.environment, version }),
     ...actionRoutes(parts.engine),
@@ -85,7 +87,7 @@ export function composeHandlers(parts: Parts): Handlers {
     ...auditLogRoutes(createAuditLogService(parts)),
     ...peopleRoutes(parts),
     ...imageRoutes(parts.images),
-    ...orgRoutes(createOrgsService({ db }), createOrgTreeService({ db, rootOrgId })),
+    ...orgRoutes(createOrgsService({ db }), createOrgTreeService({ db, rootOrgId }), stampsOf),
   };
 }
 
@@ -102,7 +104,7 @@ function peopleRoutes({ config, db, clock, pepper, rootOrgId, credentials, ident
   });
   const https = config.publicUrl.startsWith('https:');
   return {
-    ...userRoutes(users),
+    ...userRoutes(users, createStamps(config.retentionDays)),
     ...orgInvitationRoutes(invitations, clock),
     ...sessionRoutes(createSessionService({ sessions, https })),
     ...meRoutes(createMeService({ db, rootOrgId, accounts })),
@@ -110,8 +112,9 @@ function peopleRoutes({ config, db, clock, pepper, rootOrgId, credentials, ident
 }
 
 /** What there is to open, and where it hangs. */
-function assetRoutes({ db, clock, secrets, providers, providerTypes }: Parts) {
+function assetRoutes({ config, db, clock, secrets, providers, providerTypes }: Parts) {
   const manifestOf = providers.manifest;
+  const stampsOf = createStamps(config.retentionDays);
   const composedTypes = providerTypes.filter((type) => manifestOf(type)?.composition !== undefined);
   const checkShape: CheckShape = (schema, value) => compileBody(schema)(value);
   const integrations = createIntegrationsService({
@@ -127,10 +130,11 @@ function assetRoutes({ db, clock, secrets, providers, providerTypes }: Parts) {
     ...entityRoutes(
       createEntitiesService({ db, manifestOf, composedTypes }),
       createEntityEditingService({ db, manifestOf, composedTypes }),
+      stampsOf,
     ),
-    ...deviceRoutes(createDevicesService({ db, manifestOf })),
-    ...zoneRoutes(createZonesService({ db })),
-    ...integrationRoutes(integrations),
+    ...deviceRoutes(createDevicesService({ db, manifestOf }), stampsOf),
+    ...zoneRoutes(createZonesService({ db }), stampsOf),
+    ...integrationRoutes(integrations, stampsOf),
     ...integrationOpRoutes(
       createIntegrationOpsService({ db, clock, manifestOf, checkShape, connectionOf: providers.connection }),
     ),

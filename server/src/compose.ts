@@ -10,6 +10,7 @@ import { composeEdge } from './compose-edge.ts';
 import { composeHandlers } from './compose-handlers.ts';
 import { composeIdentity } from './compose-identity.ts';
 import { composeImages } from './compose-images.ts';
+import { composeRetention } from './compose-retention.ts';
 import type { Config } from './config.ts';
 import { createDatabase, type Database } from './db/database.ts';
 import { createEngine } from './engine/engine.ts';
@@ -19,6 +20,7 @@ import { bindOperations } from './http/bind-operations.ts';
 import { createDenialRecorder } from './http/denials.ts';
 import { addIdentityRoutes } from './http/identity-routes.ts';
 import { createHttpServer } from './http/server.ts';
+import type { ExpiredRecords } from './jobs/expired-records.ts';
 import { actorOf } from './kernel/call.ts';
 import type { Clock } from './kernel/clock.ts';
 import type { Handlers } from './kernel/handler.ts';
@@ -63,10 +65,11 @@ export interface App {
 export function compose(options: ComposeOptions): App {
   const { config, clock, rootOrgId } = options;
   const parts = composeParts(options, () => http.server.address());
-  const { db, secrets, cluster, credentials, engine, partitions, identity } = parts;
+  const { db, cluster, credentials, engine, identity } = parts;
   const images = composeImages({ ...options, ...parts });
   const silent = composeHandlers({ ...options, ...parts, images: images.service });
   const handlers = announcing(silent, cluster.wakeUps.changed);
+  const retention = composeRetention({ ...options, ...parts }, handlers);
   const http = createHttpServer({
     logger: options.logger,
     https: config.publicUrl.startsWith('https:'),
@@ -93,10 +96,28 @@ export function compose(options: ComposeOptions): App {
   }
   addClusterRoutes(http, { cluster, hub: parts.dialIn, pepper: options.pepper });
   images.addRoute(http);
+  const life = lifeOf(parts, images, retention);
   const edge = composeEdge(http, { config, db, clock, leases: cluster.leases });
   return {
     http,
     db,
+    start: life.start,
+    leave: () => engine.leave(),
+    listen: () => edge.listen(),
+    close: async () => {
+      await edge.close();
+      await life.stop();
+    },
+  };
+}
+
+/** What works by itself, begun in the order in which one needs the other. */
+function lifeOf(
+  { db, secrets, credentials, engine, partitions, identity }: ReturnType<typeof composeParts>,
+  images: ReturnType<typeof composeImages>,
+  retention: ExpiredRecords,
+) {
+  return {
     start: async () => {
       await partitions.start();
       await secrets.start();
@@ -105,12 +126,11 @@ export function compose(options: ComposeOptions): App {
       await engine.start();
       identity.start();
       credentials.start();
+      retention.start();
     },
-    leave: () => engine.leave(),
-    listen: () => edge.listen(),
-    close: async () => {
-      await edge.close();
+    stop: async () => {
       identity.stop();
+      await retention.stop();
       await images.stop();
       await engine.stop();
       await partitions.stop();

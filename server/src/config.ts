@@ -38,6 +38,8 @@ export interface Config {
   readonly demo: boolean;
   readonly logLevel: string;
   readonly trustProxy: boolean;
+  /** How long deleted records are kept; null: until somebody purges them. */
+  readonly retentionDays: number | null;
   readonly metricsPort: number | null;
   readonly metricsToken: Secret | null;
 }
@@ -71,6 +73,7 @@ export function readConfig(environment: Env = process.env): Config {
     demo: flag(env, 'LINTEL_DEMO', true, faults),
     logLevel: logLevel(env, faults),
     trustProxy: flag(env, 'TRUST_PROXY', false, faults),
+    retentionDays: integer(env, 'LINTEL_RETENTION_DAYS', 30, faults) || null,
     metricsPort: env.METRICS_PORT === undefined ? null : integer(env, 'METRICS_PORT', 0, faults),
     metricsToken: env.METRICS_TOKEN === undefined ? null : new Secret(env.METRICS_TOKEN),
   };
@@ -91,10 +94,7 @@ function databaseAddress(env: Env, faults: string[]): string | null {
   return text;
 }
 
-function clusterSettings(
-  env: Env,
-  faults: string[],
-): Pick<Config, 'clusterSecret' | 'nodeUrl' | 'natsUrl'> {
+function clusterSettings(env: Env, faults: string[]): Pick<Config, 'clusterSecret' | 'nodeUrl' | 'natsUrl'> {
   const natsUrl = env.NATS_URL ?? null;
   if (natsUrl !== null && !(URL.canParse(natsUrl) && /^(nats|tls):/.test(natsUrl)))
     faults.push('NATS_URL must look like nats://host:4222');

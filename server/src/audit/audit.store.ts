@@ -20,7 +20,8 @@ export interface AuditOrigin {
 }
 
 export function originOf(call: Call): AuditOrigin {
-  return { actor: actorOf(call.principal), source: call.source, correlationId: call.correlationId };
+  const actor = call.actor ?? actorOf(call.principal);
+  return { actor, source: call.source, correlationId: call.correlationId };
 }
 
 /** Writes one event in the transaction of the change it reports. Returns the event's id. */

@@ -72,6 +72,8 @@ export interface Call {
   readonly correlationId: string;
   readonly source: AuditSource;
   readonly principal: Principal | null;
+  /** Whom the log names; the principal unless given. */
+  readonly actor?: Actor;
   /** The principal came from memory and is verified in the commit; before it, no refusal may rest on it. */
   readonly recalled?: boolean;
   readonly session: IdentitySession | null;
@@ -107,6 +109,24 @@ export function actorOf(principal: Principal | null): Actor {
   if (principal.kind === 'user') return base;
   const withKey = { ...base, apiKeyId: principal.keyId };
   return principal.kind === 'agent' ? { ...withKey, agentId: principal.agentId } : withKey;
+}
+
+/** The service itself at work: it may what an administrator of the platform may, and the log names it as the system. */
+export function systemCall(
+  rootOrgId: string,
+  correlationId: string,
+): { readonly call: Call; readonly principal: Principal } {
+  const principal: UserPrincipal = {
+    kind: 'user',
+    userId: '',
+    sessionId: '',
+    grants: [{ orgId: rootOrgId, role: 'admin' }],
+  };
+  const call: Call = {
+    ...{ correlationId, source: 'system', principal, actor: systemActor, session: null },
+    ...{ ip: null, userAgent: null, idempotencyKey: null, confirmation: null },
+  };
+  return { call, principal };
 }
 
 /** The identity that idempotency keys, proofs and limits are bound to. */

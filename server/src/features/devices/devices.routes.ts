@@ -1,7 +1,7 @@
 import type { Device as DeviceRecord } from '@lintel/contract/devices';
 import type { Query } from '@lintel/contract/operations';
-import { toRfc3339 } from '../../kernel/clock.ts';
 import type { HandlersOf } from '../../kernel/handler.ts';
+import type { StampsOf } from '../../kernel/lifecycle.ts';
 import { localeChain } from './devices.rules.ts';
 import type { DevicesService, ListFilters } from './devices.service.ts';
 import type { Device, DevicePage } from './devices.store.ts';
@@ -16,7 +16,8 @@ type DeviceIds =
   | 'restore_device'
   | 'hard_delete_device';
 
-export function deviceRoutes(devices: DevicesService): HandlersOf<DeviceIds> {
+export function deviceRoutes(devices: DevicesService, stampsOf: StampsOf): HandlersOf<DeviceIds> {
+  const toRecord = (device: Device) => recordOf(device, stampsOf);
   return {
     list_devices: async ({ call, org, query }) => {
       const { items, total } = await devices.list(call, org, filtersOf(query), pageOf(query));
@@ -61,7 +62,7 @@ function pageOf(query: Query<'list_devices'>): DevicePage {
   };
 }
 
-function toRecord(device: Device): DeviceRecord {
+function recordOf(device: Device, stampsOf: StampsOf): DeviceRecord {
   return {
     id: device.id,
     org_id: device.orgId,
@@ -69,8 +70,6 @@ function toRecord(device: Device): DeviceRecord {
     name: device.name,
     external_id: device.externalId,
     device_metadata: device.deviceMetadata,
-    created_at: toRfc3339(device.createdAt),
-    updated_at: toRfc3339(device.updatedAt),
-    ...(device.deletedAt ? { deleted_at: toRfc3339(device.deletedAt) } : {}),
+    ...stampsOf(device),
   };
 }

@@ -1,6 +1,7 @@
 import type { Entity as EntityRecord } from '@lintel/contract/entities';
 import { toRfc3339 } from '../../kernel/clock.ts';
 import type { HandlersOf } from '../../kernel/handler.ts';
+import type { StampsOf } from '../../kernel/lifecycle.ts';
 import { parseEntityTypes } from './entities.rules.ts';
 import type { EntitiesService, ListFilters, MetadataDefinition } from './entities.service.ts';
 import type { Entity, EntityPage, EntitySort } from './entities.store.ts';
@@ -22,14 +23,22 @@ type EditIds =
   | 'restore_entity'
   | 'hard_delete_entity';
 
+type ToRecord = (entity: Entity) => EntityRecord;
+
 export function entityRoutes(
   entities: EntitiesService,
   editing: EntityEditingService,
+  stampsOf: StampsOf,
 ): HandlersOf<ReadIds | EditIds> {
-  return { ...readRoutes(entities), ...editRoutes(editing) };
+  const toRecord: ToRecord = (entity) => recordOf(entity, stampsOf);
+  return { ...readRoutes(entities, toRecord), ...editRoutes(editing, toRecord) };
 }
 
-function readRoutes(entities: EntitiesService): HandlersOf<ReadIds> {
+function readRoutes(entities: EntitiesService, toRecord: ToRecord): HandlersOf<ReadIds> {
+  const toPage = ({ items, total }: { items: readonly Entity[]; total: number }) => ({
+    items: items.map(toRecord),
+    total,
+  });
   return {
     list_entities: async ({ call, org, query }) => {
       const filters = { ...filtersOf(query), zoneId: query.zone_id ?? null, q: query.q ?? null };
@@ -48,7 +57,7 @@ function readRoutes(entities: EntitiesService): HandlersOf<ReadIds> {
   };
 }
 
-function editRoutes(editing: EntityEditingService): HandlersOf<EditIds> {
+function editRoutes(editing: EntityEditingService, toRecord: ToRecord): HandlersOf<EditIds> {
   return {
     create_entity: async ({ call, org, body }) => toRecord(await editing.create(call, org, body)),
     update_entity: async ({ call, org, params, body }) =>
@@ -88,11 +97,7 @@ function pageOf(query: ListQuery): EntityPage {
   return { sort: query.sort ?? 'created_at:asc', limit: query.limit ?? 50, offset: query.offset ?? 0 };
 }
 
-function toPage({ items, total }: { items: readonly Entity[]; total: number }) {
-  return { items: items.map(toRecord), total };
-}
-
-function toRecord(entity: Entity): EntityRecord {
+function recordOf(entity: Entity, stampsOf: StampsOf): EntityRecord {
   return {
     id: entity.id,
     device_id: entity.deviceId,
@@ -104,9 +109,7 @@ function toRecord(entity: Entity): EntityRecord {
     entity_metadata: entity.metadata,
     ...(entity.portal && { entry_kind: entity.portal.entryKind }),
     state: entity.portal ? portalStateOf(entity.portal) : stateOf(entity),
-    created_at: toRfc3339(entity.createdAt),
-    updated_at: toRfc3339(entity.updatedAt),
-    ...(entity.deletedAt ? { deleted_at: toRfc3339(entity.deletedAt) } : {}),
+    ...stampsOf(entity),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Integration as IntegrationRecord } from '@lintel/contract/integrations';
-import { toRfc3339 } from '../../kernel/clock.ts';
 import type { HandlersOf } from '../../kernel/handler.ts';
+import type { StampsOf } from '../../kernel/lifecycle.ts';
 import type { IntegrationsService, ListedIntegration } from './integrations.service.ts';
 
 type ReadIds =
@@ -16,11 +16,17 @@ type ChangeIds =
   | 'restore_integration'
   | 'hard_delete_integration';
 
-export function integrationRoutes(integrations: IntegrationsService): HandlersOf<ReadIds | ChangeIds> {
-  return { ...readRoutes(integrations), ...changeRoutes(integrations) };
+type ToRecord = (integration: ListedIntegration) => IntegrationRecord;
+
+export function integrationRoutes(
+  integrations: IntegrationsService,
+  stampsOf: StampsOf,
+): HandlersOf<ReadIds | ChangeIds> {
+  const toRecord: ToRecord = (integration) => recordOf(integration, stampsOf);
+  return { ...readRoutes(integrations, toRecord), ...changeRoutes(integrations, toRecord) };
 }
 
-function readRoutes(integrations: IntegrationsService): HandlersOf<ReadIds> {
+function readRoutes(integrations: IntegrationsService, toRecord: ToRecord): HandlersOf<ReadIds> {
   return {
     list_integrations: async ({ call, org, query }) => {
       const filters = {
@@ -48,7 +54,7 @@ function readRoutes(integrations: IntegrationsService): HandlersOf<ReadIds> {
   };
 }
 
-function changeRoutes(integrations: IntegrationsService): HandlersOf<ChangeIds> {
+function changeRoutes(integrations: IntegrationsService, toRecord: ToRecord): HandlersOf<ChangeIds> {
   return {
     create_integration: async ({ call, org, body }) => toRecord(await integrations.create(call, org, body)),
     update_integration: async ({ call, org, params, body }) =>
@@ -62,7 +68,7 @@ function changeRoutes(integrations: IntegrationsService): HandlersOf<ChangeIds> 
   };
 }
 
-function toRecord(integration: ListedIntegration): IntegrationRecord {
+function recordOf(integration: ListedIntegration, stampsOf: StampsOf): IntegrationRecord {
   return {
     id: integration.id,
     org_id: integration.orgId,
@@ -72,8 +78,6 @@ function toRecord(integration: ListedIntegration): IntegrationRecord {
     enabled: integration.enabled,
     health: integration.health,
     config: integration.config,
-    created_at: toRfc3339(integration.createdAt),
-    updated_at: toRfc3339(integration.updatedAt),
-    ...(integration.deletedAt ? { deleted_at: toRfc3339(integration.deletedAt) } : {}),
+    ...stampsOf(integration),
   };
 }

@@ -1,6 +1,6 @@
 import type { Organization } from '@lintel/contract/orgs';
-import { toRfc3339 } from '../../kernel/clock.ts';
 import type { HandlersOf } from '../../kernel/handler.ts';
+import type { StampsOf } from '../../kernel/lifecycle.ts';
 import type { OrgTreeService } from './org-tree.service.ts';
 import type { Described, ListOptions, OrgPage, OrgsService } from './orgs.service.ts';
 import type { Org, OrgNode } from './orgs.store.ts';
@@ -14,11 +14,19 @@ type ReadIds =
   | 'get_org_permissions';
 type ChangeIds = 'create_org' | 'update_org' | 'delete_org' | 'restore_org' | 'hard_delete_org';
 
-export function orgRoutes(orgs: OrgsService, tree: OrgTreeService): HandlersOf<ReadIds | ChangeIds> {
-  return { ...readRoutes(orgs), ...changeRoutes(tree) };
+type ToOrganization = (org: Described<Org>) => Organization;
+
+export function orgRoutes(
+  orgs: OrgsService,
+  tree: OrgTreeService,
+  stampsOf: StampsOf,
+): HandlersOf<ReadIds | ChangeIds> {
+  const toOrganization: ToOrganization = (org) => recordOf(org, stampsOf);
+  return { ...readRoutes(orgs, toOrganization), ...changeRoutes(tree, toOrganization) };
 }
 
-function readRoutes(orgs: OrgsService): HandlersOf<ReadIds> {
+function readRoutes(orgs: OrgsService, toOrganization: ToOrganization): HandlersOf<ReadIds> {
+  const toTreeNode = (org: Described<OrgNode>) => treeNodeOf(org, toOrganization(org));
   return {
     list_orgs: async ({ call, query }) => toPage(await orgs.list(call, optionsOf(query)), toOrganization),
     list_org_children: async ({ call, query }) =>
@@ -32,7 +40,7 @@ function readRoutes(orgs: OrgsService): HandlersOf<ReadIds> {
   };
 }
 
-function changeRoutes(tree: OrgTreeService): HandlersOf<ChangeIds> {
+function changeRoutes(tree: OrgTreeService, toOrganization: ToOrganization): HandlersOf<ChangeIds> {
   return {
     create_org: async ({ call, body }) => toOrganization(await tree.create(call, body)),
     update_org: async ({ call, org, body }) => toOrganization(await tree.update(call, org, body)),
@@ -62,15 +70,15 @@ function toPage(page: OrgPage, toItem: (org: Described<OrgNode>) => Organization
   return { items: page.items.map(toItem), total: page.total };
 }
 
-function toTreeNode(org: Described<OrgNode>): Organization {
+function treeNodeOf(org: Described<OrgNode>, organization: Organization): Organization {
   return {
-    ...toOrganization(org),
+    ...organization,
     has_children: org.hasChildren,
     ...(org.parentName === null ? {} : { parent_name: { ...org.parentName } }),
   };
 }
 
-function toOrganization(org: Described<Org>): Organization {
+function recordOf(org: Described<Org>, stampsOf: StampsOf): Organization {
   return {
     id: org.id,
     name: { ...org.name },
@@ -79,8 +87,6 @@ function toOrganization(org: Described<Org>): Organization {
     is_personal: org.isPersonal,
     timezone: org.timezone,
     user_roles: org.userRoles,
-    created_at: toRfc3339(org.createdAt),
-    updated_at: toRfc3339(org.updatedAt),
-    ...(org.deletedAt === null ? {} : { deleted_at: toRfc3339(org.deletedAt) }),
+    ...stampsOf(org),
   };
 }

@@ -1,6 +1,6 @@
 import type { User as UserRecord } from '@lintel/contract/users';
-import { toRfc3339 } from '../../kernel/clock.ts';
 import type { HandlersOf } from '../../kernel/handler.ts';
+import type { StampsOf } from '../../kernel/lifecycle.ts';
 import type { UsersService } from './users.service.ts';
 import type { User, UserFilter } from './users.store.ts';
 
@@ -16,7 +16,12 @@ type Ids =
   | 'delete_roles'
   | 'list_org_users';
 
-export function userRoutes(users: UsersService): HandlersOf<Ids> {
+export function userRoutes(users: UsersService, stampsOf: StampsOf): HandlersOf<Ids> {
+  const toRecord = (user: User) => recordOf(user, stampsOf);
+  const toPage = (page: { items: User[]; total: number }) => ({
+    items: page.items.map(toRecord),
+    total: page.total,
+  });
   return {
     create_user: async ({ call, org, body }) => toRecord(await users.create(call, org, body)),
     search_users: async ({ call, org, query }) =>
@@ -60,11 +65,7 @@ function deletedOf(query: { include_deleted?: boolean; only_deleted?: boolean })
   return query.include_deleted ? 'shown' : 'hidden';
 }
 
-function toPage(page: { items: User[]; total: number }): { items: UserRecord[]; total: number } {
-  return { items: page.items.map(toRecord), total: page.total };
-}
-
-function toRecord(user: User): UserRecord {
+function recordOf(user: User, stampsOf: StampsOf): UserRecord {
   return {
     id: user.id,
     name: user.name,
@@ -73,8 +74,6 @@ function toRecord(user: User): UserRecord {
     phone: user.phone,
     locale: user.locale,
     roles: user.roles,
-    created_at: toRfc3339(user.createdAt),
-    updated_at: toRfc3339(user.updatedAt),
-    ...(user.deletedAt === null ? {} : { deleted_at: toRfc3339(user.deletedAt) }),
+    ...stampsOf(user),
   };
 }

@@ -1,6 +1,6 @@
 import type { Zone as ZoneRecord } from '@lintel/contract/zones';
-import { toRfc3339 } from '../../kernel/clock.ts';
 import type { HandlersOf } from '../../kernel/handler.ts';
+import type { StampsOf } from '../../kernel/lifecycle.ts';
 import type { ZonesService } from './zones.service.ts';
 import type { Zone } from './zones.store.ts';
 
@@ -13,7 +13,8 @@ type ZoneIds =
   | 'restore_zone'
   | 'list_integration_zones';
 
-export function zoneRoutes(zones: ZonesService): HandlersOf<ZoneIds> {
+export function zoneRoutes(zones: ZonesService, stampsOf: StampsOf): HandlersOf<ZoneIds> {
+  const toRecord = (zone: Zone) => recordOf(zone, stampsOf);
   return {
     create_zone: async ({ call, org, body }) => toRecord(await zones.create(call, org, body)),
     get_zone: async ({ call, org, params, query }) =>
@@ -36,15 +37,13 @@ export function zoneRoutes(zones: ZonesService): HandlersOf<ZoneIds> {
   };
 }
 
-function toRecord(zone: Zone): ZoneRecord {
+function recordOf(zone: Zone, stampsOf: StampsOf): ZoneRecord {
   return {
     id: zone.id,
     integration_id: zone.integrationId,
     name: zone.name,
     parent_zone_id: zone.parentZoneId,
     external_id: zone.externalId,
-    created_at: toRfc3339(zone.createdAt),
-    updated_at: toRfc3339(zone.updatedAt),
-    ...(zone.deletedAt ? { deleted_at: toRfc3339(zone.deletedAt) } : {}),
+    ...stampsOf(zone),
   };
 }
