@@ -12,7 +12,6 @@ import {
 import { refusedOnlyAfresh, StaleDecision } from '../kernel/stale-decision.ts';
 import { ulid } from '../kernel/ulid.ts';
 import type { Reason } from '../policy/typed-rules.ts';
-import { pulseOwnerOf } from '../providers/record-rules.ts';
 import { type ApprovalRequest, isApproved, requestApproval } from './approvals.store.ts';
 import { actionDetails, carryOut, deadlineMs } from './carry-out.ts';
 import { confirmationHash, issueConfirmation } from './confirmations.ts';
@@ -21,7 +20,7 @@ import type { Decision } from './decide.ts';
 import type { EngineDeps } from './engine.ts';
 import { findStoredIntent, type NewIntent, type OpenVerdict } from './intents.store.ts';
 import { replay } from './outcome.rules.ts';
-import { type ActionRequest, type PreparedAction, prepareAction } from './prepare-action.ts';
+import { type ActionRequest, closeAfterMs, type PreparedAction, prepareAction } from './prepare-action.ts';
 
 /** The one way to hardware: decide → T1 → command → T2. See ARCHITECTURE.md, "The way of an open". */
 export async function executeAction(
@@ -179,12 +178,6 @@ function intentOf(call: Call, action: PreparedAction, key: string | null): NewIn
     counters: countersOf(verb, principal),
     closeAfterMs: closeAfterMs(action),
   };
-}
-
-function closeAfterMs({ verb, pulseSeconds, manifest, target }: PreparedAction): number | null {
-  return verb === 'open' && pulseSeconds !== null && pulseOwnerOf(manifest, target) === 'server'
-    ? pulseSeconds * 1000
-    : null;
 }
 
 /** Null when the intent is ours to carry out. */

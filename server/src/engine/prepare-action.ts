@@ -2,6 +2,7 @@ import { AppError, invalid, notFound } from '../kernel/app-error.ts';
 import { type OrgScope, type Principal, principalId } from '../kernel/call.ts';
 import { sha256Canonical } from '../kernel/canonical-json.ts';
 import type { ProviderManifest, Verb } from '../providers/provider.ts';
+import { pulseOwnerOf } from '../providers/record-rules.ts';
 import { actionIdOf, pulseSeconds, resolveToggle, verbOf } from './action.rules.ts';
 import { type Decision, decide } from './decide.ts';
 import type { EngineDeps } from './engine.ts';
@@ -109,6 +110,18 @@ function pulseOf(payload: unknown, target: Target, manifest: ProviderManifest, v
   });
   if (!choice.ok) throw invalid('/auto_close', choice.reason);
   return choice.seconds;
+}
+
+/** When the service must close again what it opens: where the device does not do so itself. */
+export function closeAfterMs({
+  verb,
+  pulseSeconds,
+  manifest,
+  target,
+}: Pick<PreparedAction, 'verb' | 'pulseSeconds' | 'manifest' | 'target'>): number | null {
+  return verb === 'open' && pulseSeconds !== null && pulseOwnerOf(manifest, target) === 'server'
+    ? pulseSeconds * 1000
+    : null;
 }
 
 export function minIntervalMs(target: Target, manifest: ProviderManifest): number {

@@ -1,16 +1,14 @@
 import { findOrgScope } from '../auth/principal.store.ts';
-import type { OrgScope } from '../kernel/call.ts';
 import { sha256Canonical } from '../kernel/canonical-json.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { ulid } from '../kernel/ulid.ts';
 import type { Command, Delivery, ProviderManifest } from '../providers/provider.ts';
-import { pulseOwnerOf } from '../providers/record-rules.ts';
 import { actionIdOf } from './action.rules.ts';
 import { actionDetails, conduct, type DecidedAction } from './carry-out.ts';
 import type { EngineDeps } from './engine.ts';
 import type { NewIntent } from './intents.store.ts';
 import { canBePart } from './portals.ts';
-import { minIntervalMs } from './prepare-action.ts';
+import { closeAfterMs, minIntervalMs } from './prepare-action.ts';
 import { type Asker, findAsker } from './relay.store.ts';
 
 export interface RelayRequest {
@@ -90,10 +88,10 @@ interface PartOfCommand {
 async function partOf(deps: EngineDeps, request: RelayRequest): Promise<PartOfCommand | null> {
   const { orgId, command, entityId, verb, pulseSeconds } = request;
   const { org, asker } = await deps.db.inOrg(orgId, async (tx) => ({
-    org: (await findOrgScope(tx, orgId)) as OrgScope | null,
+    org: await findOrgScope(tx, orgId),
     asker: await findAsker(tx, orgId, command.intentId),
   }));
-  if (org === null || asker === null) return null;
+  if (org === null || org.deletedAt !== null || asker === null) return null;
   const target = await deps.targets.find(org, entityId);
   if (!target?.enabled || !canBePart(target, deps.providers.manifest)) return null;
   const manifest = deps.providers.manifest(target.providerType);
@@ -106,10 +104,8 @@ function intentOf(
   { asker, action, manifest }: PartOfCommand,
   deadlineMs: number,
 ): NewIntent {
-  const { org, target, verb, pulseSeconds, actionId } = action;
+  const { org, target, verb, actionId } = action;
   const partOfId = request.command.intentId;
-  const isServerPulse =
-    verb === 'open' && pulseSeconds !== null && pulseOwnerOf(manifest, target) === 'server';
   return {
     ...asker,
     orgId: org.id,
@@ -130,6 +126,6 @@ function intentOf(
     minIntervalMs: verb === 'open' ? minIntervalMs(target, manifest) : 0,
     // The whole was counted.
     counters: [],
-    closeAfterMs: isServerPulse ? pulseSeconds * 1000 : null,
+    closeAfterMs: closeAfterMs({ ...action, manifest }),
   };
 }
