@@ -54,7 +54,7 @@ describe('500 MQTT devices on one broker', () => {
   /** Every link is up and every single device was heard since, through the broker. */
   async function allReport(status: 'open' | 'closed'): Promise<void> {
     await eventually(() => devices.lines.at(-1) === `ready ${DEVICES}`, BACK_WITHIN_MS);
-    await eventually(async () => (await countOf(status)) === DEVICES, BACK_WITHIN_MS);
+    await eventually(async () => (await countOf(status)) === DEVICES, BACK_WITHIN_MS, 100);
   }
   async function countOf(status: string): Promise<number> {
     const text = 'select count(*)::int as n from entity_states where org_id = $1 and status = $2';

@@ -14,7 +14,7 @@ let node: TestApp;
 let origin: string;
 
 beforeAll(async () => {
-  node = await startTestApp();
+  node = await startTestApp({ env: { DATABASE_CONNECTIONS: '20' } });
   await node.app.http.listen({ host: '127.0.0.1', port: 0 });
   origin = `http://127.0.0.1:${(node.app.http.server.address() as AddressInfo).port}`;
 });
@@ -29,7 +29,7 @@ it('every provider of the registry has its bench', () => {
 });
 
 /** Steps of one provider follow each other; the providers go side by side. */
-const inTurn = { concurrent: false, timeout: 60_000 };
+const inTurn = { concurrent: false, timeout: 120_000 };
 
 describe.concurrent.each(benches)('$provider over $transport', (bench) => {
   let staged: StagedBench;

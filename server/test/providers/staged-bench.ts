@@ -31,7 +31,9 @@ const scopedRoles = [
 
 /** Longer than the first waits of every back-off: what is sent again by itself would have arrived. */
 const QUIET_MS = 2_500;
-const REACHABLE_WITHIN_MS = 25_000;
+const REACHABLE_WITHIN_MS = 40_000;
+/** Every look is a request, and all benches look at once. */
+const LOOK_EVERY_MS = 200;
 
 export async function stageBench(node: TestApp, origin: string, bench: ProviderBench): Promise<StagedBench> {
   const orgId = await node.world.org({ name: `${bench.provider} ${bench.transport}` });
@@ -50,12 +52,13 @@ export async function stageBench(node: TestApp, origin: string, bench: ProviderB
   const health = async (): Promise<unknown> =>
     (await api('GET', `/integrations/${ids.integrationId}`)).body.health;
   const untilHealthy = (): Promise<void> =>
-    eventually(async () => (await health()) === best, REACHABLE_WITHIN_MS);
+    eventually(async () => (await health()) === best, REACHABLE_WITHIN_MS, LOOK_EVERY_MS);
   return {
     far,
     act,
     untilHealthy,
-    untilUnhealthy: () => eventually(async () => (await health()) === 'error', REACHABLE_WITHIN_MS),
+    untilUnhealthy: () =>
+      eventually(async () => (await health()) === 'error', REACHABLE_WITHIN_MS, LOOK_EVERY_MS),
     async create() {
       ids = await createRecords({ api, orgId }, bench, far.records);
       await far.connect?.(ids);
@@ -63,10 +66,14 @@ export async function stageBench(node: TestApp, origin: string, bench: ProviderB
     },
     async openOnceReachable() {
       let answer = await act('open');
-      await eventually(async () => {
-        if (answer.status === 502) answer = await act('open');
-        return answer.status !== 502;
-      }, REACHABLE_WITHIN_MS);
+      await eventually(
+        async () => {
+          if (answer.status === 502) answer = await act('open');
+          return answer.status !== 502;
+        },
+        REACHABLE_WITHIN_MS,
+        LOOK_EVERY_MS,
+      );
       return answer;
     },
     async expectOpens(count) {

@@ -4,10 +4,14 @@ import { systemClock } from '../../src/kernel/clock.ts';
 export const soon = { timeout: 20_000, interval: 20 };
 
 /** Waits for the world to become so; the limit is only there to end a test that fails. */
-export async function eventually(isSo: () => boolean | Promise<boolean>, withinMs = 15_000): Promise<void> {
+export async function eventually(
+  isSo: () => boolean | Promise<boolean>,
+  withinMs = 15_000,
+  everyMs = 10,
+): Promise<void> {
   const until = systemClock.monotonicMs() + withinMs;
   while (!(await isSo())) {
     if (systemClock.monotonicMs() > until) throw new Error(`never became true: ${isSo}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
 }
