@@ -131,7 +131,7 @@ function post(agents: Agents, address: string, body: string, seal: Seal, withinM
   };
   return new Promise((resolve) => {
     let connected = false;
-    const signal = AbortSignal.timeout(Math.max(1, withinMs));
+    const signal = AbortSignal.timeout(Math.max(1, Math.ceil(withinMs)));
     const options = { method: 'POST', headers, signal, agent: isTls ? agents.https : agents.http };
     const request = (isTls ? httpsRequest : httpRequest)(url, options, (response) => {
       void replyOf(response).then(resolve);

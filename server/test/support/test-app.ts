@@ -42,7 +42,7 @@ export interface TestApp {
     options?: RequestOptions,
   ): Promise<Answer>;
   /** A second node on the same database. */
-  secondNode(): Promise<TestApp>;
+  secondNode(options?: TestAppOptions): Promise<TestApp>;
   close(): Promise<void>;
 }
 
@@ -53,6 +53,7 @@ export interface TestAppOptions {
   readonly wrapHandlers?: ComposeOptions['wrapHandlers'];
   readonly providerDefinitions?: ComposeOptions['providerDefinitions'];
   readonly logger?: Logger;
+  readonly leaseMs?: number;
 }
 
 /** The real application on a database of its own. */
@@ -84,6 +85,7 @@ async function startNode(db: TestDatabase, options: TestAppOptions, ownsDatabase
       options.onHttp?.(http);
     },
     ...(options.wrapHandlers ? { wrapHandlers: options.wrapHandlers } : {}),
+    ...(options.leaseMs ? { leaseMs: options.leaseMs } : {}),
     ...(options.providerDefinitions ? { providerDefinitions: options.providerDefinitions } : {}),
   });
   await app.start();
@@ -99,7 +101,7 @@ async function startNode(db: TestDatabase, options: TestAppOptions, ownsDatabase
       responses.assertClean();
       return answer;
     },
-    secondNode: () => startNode(db, options, false),
+    secondNode: (more = {}) => startNode(db, { ...options, ...more }, false),
     close: async () => {
       await app.close();
       await rm(dataDir, { recursive: true, force: true });
