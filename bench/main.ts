@@ -1,6 +1,7 @@
+import { benchDecide } from './decide.ts';
 import { benchOpen } from './open.ts';
 
-const benches: Record<string, () => Promise<void>> = { open: benchOpen };
+const benches: Record<string, () => Promise<void>> = { open: benchOpen, decide: benchDecide };
 const names = process.argv.slice(2).filter((argument) => !argument.startsWith('-'));
 
 for (const name of names.length > 0 ? names : Object.keys(benches)) {

@@ -114,7 +114,7 @@ function parse(text: string): PolicyJson {
 }
 
 export function validationProblem(text: string): string | null {
-  const answer = cedar.validate({ schema: cedarSchema, policies: { staticPolicies: { policy: text } } });
+  const answer = cedar.validate({ schema: cedarSchema, policies: { staticPolicies: text } });
   if (answer.type === 'failure') return firstMessage(answer.errors);
   return answer.validationErrors[0]?.error.message ?? null;
 }

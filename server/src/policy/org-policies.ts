@@ -124,7 +124,10 @@ function ruleOf(row: StoredPolicy): ActiveRule | null {
         onHolidays: false,
       };
     case 'cedar':
-      return { kind: 'cedar', policy: () => customPolicy(row.id, (config as PolicyConfig<'cedar'>).policy) };
+      return {
+        kind: 'cedar',
+        policy: once(() => customPolicy(row.id, (config as PolicyConfig<'cedar'>).policy)),
+      };
     case 'approval_threshold':
       return { kind: 'threshold', count: (config as PolicyConfig<'approval_threshold'>).count };
     case 'holiday_calendar':
@@ -135,6 +138,14 @@ function ruleOf(row: StoredPolicy): ActiveRule | null {
     default:
       return null;
   }
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
 }
 
 /** Parsing is done by the wasm engine and takes a while: on first use, and kept however often rows are read again. */

@@ -3,7 +3,7 @@ import { type CompiledCedar, holds } from './cedar-engine.ts';
 import { cedarRequest } from './cedar-facts.ts';
 import type { CedarRequest } from './cedar-values.ts';
 import { type ActivePolicy, type DayWindow, type OrgPolicies, policiesAt } from './org-policies.ts';
-import { dateOfDay, localTime } from './zone-clock.ts';
+import { dateOfDay, type LocalTime, localTime } from './zone-clock.ts';
 
 export type RestrictingEffect = 'deny' | 'approve' | 'confirm';
 
@@ -55,11 +55,24 @@ export function typedRules(snapshot: PolicySnapshot, facts: AccessFacts): TypedR
 
 /** The part that depends on the time; the same for every moment of one minute. */
 export function timedAnswer(rules: TypedRules, facts: AccessFacts, nowMs: number): TypedAnswer {
+  const local = localTimes(nowMs);
   const holiday = rules.calendars.some(
-    ({ rule, zone }) => rule.kind === 'holidays' && rule.days.has(localTime(zone, nowMs).day),
+    ({ rule, zone }) => rule.kind === 'holidays' && rule.days.has(local(zone).day),
   );
   const request = requestOnce(facts);
-  return split(rules.timed.filter((policy) => holdsNow(policy, request, nowMs, holiday)));
+  return split(rules.timed.filter((policy) => holdsNow(policy, request, local(policy.zone), holiday)));
+}
+
+/** Thousands of policies are of a handful of zones. */
+function localTimes(nowMs: number): (zone: string) => LocalTime {
+  const known = new Map<string, LocalTime>();
+  return (zone) => {
+    const before = known.get(zone);
+    if (before !== undefined) return before;
+    const local = localTime(zone, nowMs);
+    known.set(zone, local);
+    return local;
+  };
 }
 
 function applicablePolicies({ orgs }: PolicySnapshot, facts: AccessFacts): readonly ActivePolicy[] {
@@ -107,8 +120,12 @@ function holdsAlways({ rule }: ActivePolicy, request: Request): boolean {
   return rule.kind === 'always';
 }
 
-function holdsNow({ rule, zone }: ActivePolicy, request: Request, nowMs: number, holiday: boolean): boolean {
-  const { day, minute, weekday } = localTime(zone, nowMs);
+function holdsNow(
+  { rule }: ActivePolicy,
+  request: Request,
+  { day, minute, weekday }: LocalTime,
+  holiday: boolean,
+): boolean {
   if (rule.kind === 'cedar') {
     const context = { date: dateOfDay(day), minute, weekday, holiday };
     return cedarHolds(rule.policy(), { ...request(), context });
