@@ -167,7 +167,7 @@ describe('the quota organizations', () => {
   });
 });
 
-describe('without its lock', () => {
+describe('the lock of a limit', () => {
   const insertZone = (client: pg.Client) =>
     client.query(`insert into zones (org_id, id, integration_id, name) values ($1, $2, $3, '{"en":"Z"}')`, [
       orgId,
@@ -175,7 +175,7 @@ describe('without its lock', () => {
       building.integrationId,
     ]);
 
-  /** Two transactions at the last place, neither of them committed when both have been checked. */
+  /** Two transactions, the second of them through its check, or stuck at it, before the first commits. */
   async function bothAtOnce(): Promise<string[]> {
     const clients = [0, 1].map(() => new pg.Client({ connectionString: app.db.url }));
     for (const client of clients) {
@@ -188,7 +188,6 @@ describe('without its lock', () => {
       () => second.query('commit').then(() => 'in'),
       (error: unknown) => (error instanceof pg.DatabaseError ? (error.code ?? '') : 'lost'),
     );
-    // With the lock the second waits; without, it is through before the first commits.
     await Promise.race([waiting, blocked(second)]);
     await first.query('commit');
     const results = ['in', await waiting];
@@ -208,7 +207,11 @@ describe('without its lock', () => {
     }
   }
 
-  it('the check would let two into the last place; with it one is refused', async () => {
+  it('nobody waits where there is no limit', async () => {
+    expect(await bothAtOnce()).toEqual(['in', 'in']);
+  });
+
+  it('keeps the second from the last place; without it both would get in', async () => {
     await limit('zones', 2);
     expect(await bothAtOnce()).toEqual(['in', 'LN002']);
     const [found] = await app.db.query<{ text: string }>(

@@ -94,6 +94,17 @@ describe('opens above a limit', () => {
     expect(seen).not.toHaveBeenCalled();
   });
 
+  it('wait on every node, whichever counted the others', async () => {
+    await limit('door_opens', 'day', 1);
+    const second = await app.secondNode();
+    expect((await act('open')).body.degradation).toBeUndefined();
+    const path = `/entities/${building.entityId}/actions/open`;
+    const answer = await second.request('POST', path, { token, body: {} });
+    await second.close();
+    expect(answer.status, answer.text).toBe(200);
+    expect(answer.body.degradation).toMatchObject({ current: 2, limit: 1 });
+  });
+
   it('are as fast as ever when the limit is taken away', async () => {
     await limit('door_opens', 'day', 0);
     expect((await act('open')).body.degradation).toMatchObject({ current: 1, limit: 0 });
