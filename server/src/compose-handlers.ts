@@ -10,6 +10,8 @@ import { agentRoutes } from './features/agents/agents.routes.ts';
 import { createAgentsService } from './features/agents/agents.service.ts';
 import { apiKeyRoutes } from './features/api-keys/api-keys.routes.ts';
 import { createApiKeysService } from './features/api-keys/api-keys.service.ts';
+import { approvalRoutes } from './features/approvals/approvals.routes.ts';
+import { createApprovalsService } from './features/approvals/approvals.service.ts';
 import { auditLogRoutes } from './features/audit-log/audit-log.routes.ts';
 import { createAuditLogService } from './features/audit-log/audit-log.service.ts';
 import { deviceRoutes } from './features/devices/devices.routes.ts';
@@ -33,6 +35,9 @@ import { createInvitationsService } from './features/org-invitations/org-invitat
 import { createOrgTreeService } from './features/orgs/org-tree.service.ts';
 import { orgRoutes } from './features/orgs/orgs.routes.ts';
 import { createOrgsService } from './features/orgs/orgs.service.ts';
+import { policyRoutes } from './features/policies/policies.routes.ts';
+import { createPoliciesService } from './features/policies/policies.service.ts';
+import { createStewardsService } from './features/policies/stewards.service.ts';
 import { quotaRoutes } from './features/quotas/quotas.routes.ts';
 import { createQuotasService } from './features/quotas/quotas.service.ts';
 import { sessionRoutes } from './features/session/session.routes.ts';
@@ -83,6 +88,8 @@ export function composeHandlers(parts: Parts): Handlers {
     ...apiKeyRoutes(apiKeys, tokenFormat.apiBase),
     ...agentRoutes(createAgentsService({ db, clock, issueKey: apiKeys.issue })),
     ...assetRoutes(parts),
+    ...policyRoutes(createPoliciesService(parts), createStewardsService(parts)),
+    ...approvalRoutes(createApprovalsService(parts)),
     ...quotaRoutes(createQuotasService(parts)),
     ...auditLogRoutes(createAuditLogService(parts)),
     ...peopleRoutes(parts),
@@ -136,7 +143,7 @@ function assetRoutes({ config, db, clock, secrets, providers, providerTypes }: P
     ...zoneRoutes(createZonesService({ db }), stampsOf),
     ...integrationRoutes(integrations, stampsOf),
     ...integrationOpRoutes(
-      createIntegrationOpsService({ db, clock, manifestOf, checkShape, connectionOf: providers.connection }),
+      createIntegrationOpsService({ db, clock, manifestOf, checkShape, connections: providers }),
     ),
   };
 }

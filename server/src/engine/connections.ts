@@ -26,11 +26,12 @@ export interface Connections {
   of(link: LinkRow): Promise<Connection | null>;
   /**
    * Works with the connection; it is not given to another node before the work has ended. `elsewhere`: this node does
-   * not hold it. `none`: there is none, and no other node has one either.
+   * not hold it. `none`: there is none, and no other node has one either. Without an entity the work is about the
+   * integration as a whole.
    */
   use<T>(
     link: LinkRow,
-    entity: EntityBinding,
+    entity: EntityBinding | null,
     work: (usable: Usable) => Promise<T>,
   ): Promise<T | 'elsewhere' | 'none'>;
   /** Sees to it that a connection nobody holds gets an owner. False when it should have none. */
@@ -160,11 +161,11 @@ async function liveOf(
   deps: ConnectionsDeps,
   state: State,
   link: LinkRow,
-  entity?: EntityBinding,
+  entity: EntityBinding | null = null,
 ): Promise<Live | null> {
   if (!isHere(deps, link)) return null;
   const known = state.live.get(link.integrationId);
-  const isBound = entity === undefined || known?.bound.has(entity);
+  const isBound = entity === null || known?.bound.has(entity);
   if (known?.configText === textOf(link) && isBound) return known;
   await reconcile(deps, state, link.orgId);
   return state.live.get(link.integrationId) ?? null;
@@ -174,7 +175,7 @@ async function use<T>(
   deps: ConnectionsDeps,
   state: State,
   link: LinkRow,
-  entity: EntityBinding,
+  entity: EntityBinding | null,
   work: (usable: Usable) => Promise<T>,
 ): Promise<T | 'elsewhere' | 'none'> {
   const live = await liveOf(deps, state, link, entity);

@@ -1,7 +1,8 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { AuditOutcome } from '@lintel/contract/events';
 import { originOf, recordEvent } from '../../audit/audit.store.ts';
 import type { Database } from '../../db/database.ts';
-import type { LinkRow } from '../../engine/link.store.ts';
+import type { Providers } from '../../engine/providers.ts';
 import { AppError, notFound } from '../../kernel/app-error.ts';
 import {
   type Call,
@@ -34,8 +35,7 @@ export interface IntegrationOpsDeps {
   /** Null for a kind of provider that this build does not have. */
   readonly manifestOf: (providerType: string) => ProviderManifest | null;
   readonly checkShape: CheckShape;
-  /** Null when it has none now. */
-  readonly connectionOf: (link: LinkRow) => Promise<Connection | null>;
+  readonly connections: Pick<Providers, 'use' | 'takeUp'>;
 }
 
 export interface DiscoveredWithUse extends DiscoveredDevice {
@@ -99,15 +99,22 @@ async function execute(
   if (op === undefined) throw notOffered('this provider does not have this op');
   requireRole(principalOf(call), org, roleFor(op));
   requireShape(deps.checkShape, op.input, input, '');
+  requireEnabled(integration);
   // A closed object, by its schema.
   const members = input as Record<string, unknown>;
-  const connection = await connected(deps, integration);
-  const run = opOf(connection, op.id);
-  if (run === undefined) throw notOffered('this op is not offered with the settings of this integration');
-  const work = () => run(members, limitsFrom(deps.clock));
+  const work = () =>
+    withConnection<OpResult>(deps, integration, (connection, limits) => {
+      const run = opOf(connection, op.id);
+      return run === undefined ? Promise.resolve(absent) : run(members, limits);
+    });
   const result =
     op.effect === 'read' ? await work() : await audited(deps, call, org, integration, op, members, work);
   return resultOf(result, op.effect === 'update');
+}
+
+function requireEnabled({ enabled, deletedAt }: Integration): void {
+  if (!enabled || deletedAt !== null)
+    throw new AppError('integration_disabled', 'the integration is paused or deleted');
 }
 
 /** Before anything is looked up: whoever has none of the roles learns nothing about what there is. */
@@ -119,21 +126,37 @@ function requireSomeOpRole(call: Call, org: OrgScope): void {
   requireUnlimited(principal);
 }
 
-async function connected(deps: IntegrationOpsDeps, integration: Integration): Promise<Connection> {
-  if (!integration.enabled) throw new AppError('integration_disabled', 'the integration is paused');
-  const { orgId, id: integrationId, providerType, config } = integration;
-  const connection = await deps.connectionOf({ orgId, integrationId, providerType, config });
-  if (connection === null)
-    throw new AppError('device_unreachable', 'the integration can not be connected with its settings');
-  return connection;
-}
+/** Where the settings of the integration leave something out that its provider has. */
+const absent = { kind: 'refused', reason: 'not offered with the settings of this integration' } as const;
 
 const withinMs = 10_000;
+/** So long a connection is waited for that nobody holds yet. */
+const takeUpMs = 3_000;
+const lookAgainMs = 50;
 
-const limitsFrom = (clock: Clock): OpLimits => ({
-  deadlineMs: clock.monotonicMs() + withinMs,
-  signal: AbortSignal.timeout(withinMs),
-});
+/** On the node that holds the connection, which is not given away meanwhile. */
+async function withConnection<T extends object>(
+  deps: IntegrationOpsDeps,
+  { orgId, id: integrationId, providerType, config }: Integration,
+  work: (connection: Connection, limits: OpLimits) => Promise<T>,
+): Promise<T> {
+  const { connections, clock } = deps;
+  const link = { orgId, integrationId, providerType, config };
+  const startedMs = clock.monotonicMs();
+  for (;;) {
+    const answer = await connections.use(link, null, ({ connection, untilMs }) => {
+      const deadlineMs = Math.min(clock.monotonicMs() + withinMs, untilMs());
+      return work(connection, { deadlineMs, signal: AbortSignal.timeout(withinMs) });
+    });
+    if (answer === 'none')
+      throw new AppError('device_unreachable', 'the integration can not be connected with its settings');
+    if (answer !== 'elsewhere') return answer;
+    const waitedMs = clock.monotonicMs() - startedMs;
+    if (waitedMs > takeUpMs || !(await connections.takeUp(link, waitedMs)))
+      throw new AppError('unavailable', 'another node holds the connection of this integration');
+    await delay(lookAgainMs);
+  }
+}
 
 const outcomes: Readonly<Record<OpResult['kind'], AuditOutcome>> = {
   done: 'succeeded',
@@ -157,6 +180,10 @@ async function audited(
     const result = await work();
     outcome = outcomes[result.kind];
     return result;
+  } catch (error) {
+    // Said by this service itself, before anything was asked of the far side.
+    if (error instanceof AppError) outcome = 'failed';
+    throw error;
   } finally {
     const name = pickText(integration.name, org.defaultLocale);
     await db.inOrg(org.id, (tx) =>
@@ -173,6 +200,7 @@ async function audited(
 
 /** Reading twice does no harm, so without an answer a reader may simply try again. */
 function resultOf<T>(result: OpResult<T>, changes: boolean): T {
+  if (result === absent) throw notOffered(absent.reason);
   switch (result.kind) {
     case 'done':
       return result.result;
@@ -196,12 +224,13 @@ async function discover(
   const integration = await seen(deps, call, org, id, includeDeleted);
   const rule = deps.manifestOf(integration.providerType)?.discovery;
   if (rule === undefined) throw notOffered('this provider can not discover devices');
-  if (integration.deletedAt !== null)
-    throw new AppError('integration_disabled', 'the integration is deleted');
-  const connection = await connected(deps, integration);
-  if (connection.discover === undefined)
-    throw notOffered('devices can not be discovered with the settings of this integration');
-  const found = resultOf(await connection.discover(limitsFrom(deps.clock)), false);
+  requireEnabled(integration);
+  const answer = await withConnection<OpResult<readonly DiscoveredDevice[]>>(
+    deps,
+    integration,
+    async (connection, limits) => (await connection.discover?.(limits)) ?? absent,
+  );
+  const found = resultOf(answer, false);
   const added = await deps.db.inOrg(org.id, (tx) => listAddedIds(tx, org.id, id, rule));
   const known = new Set(added.map((externalId) => externalId.toLowerCase()));
   return found.map((device) => ({ ...device, alreadyAdded: known.has(device.externalId.toLowerCase()) }));
