@@ -28,52 +28,58 @@ interface Relays extends TasmotaRelays {
   word(channel: number): string;
 }
 
-function createRelays(count: number): Relays {
+interface Outputs {
+  pulseMs: number;
+  isOn(channel: number): boolean;
+  put(channel: number, wanted: boolean): void;
+}
+
+/** `released`: a pulse has ended. */
+function createOutputs(released: (channel: number) => void): Outputs {
   const on = new Set<number>();
-  const commands: string[] = [];
   const timers = new Map<number, NodeJS.Timeout>();
-  let [fault, pulseMs]: [TasmotaFault, number] = [null, 0];
+  const outputs: Outputs = {
+    pulseMs: 0,
+    isOn: (channel) => on.has(channel),
+    put(channel, wanted) {
+      if (wanted) on.add(channel);
+      else on.delete(channel);
+      clearTimeout(timers.get(channel));
+      if (!wanted || outputs.pulseMs === 0) return;
+      const release = (): void => {
+        on.delete(channel);
+        released(channel);
+      };
+      timers.set(channel, setTimeout(release, outputs.pulseMs));
+    },
+  };
+  return outputs;
+}
+
+function createRelays(count: number): Relays {
+  const commands: string[] = [];
+  let fault: TasmotaFault = null;
   let tell: (channel: number) => void = () => undefined;
+  const outputs = createOutputs((channel) => tell(channel));
+  const { isOn, put } = outputs;
   const key = (channel: number): string => (count === 1 ? 'POWER' : `POWER${channel}`);
-  const word = (channel: number): string => (on.has(channel) ? 'ON' : 'OFF');
-  const put = (channel: number, wanted: boolean): void => {
-    if (wanted) on.add(channel);
-    else on.delete(channel);
-    clearTimeout(timers.get(channel));
-    if (wanted && pulseMs > 0)
-      timers.set(
-        channel,
-        setTimeout(() => release(channel), pulseMs),
-      );
-  };
-  const release = (channel: number): void => {
-    put(channel, false);
-    tell(channel);
-  };
+  const word = (channel: number): string => (isOn(channel) ? 'ON' : 'OFF');
   const states = (): Record<string, string> =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [key(index + 1), word(index + 1)]));
-
-  const setPulse = (channel: number, payload: string): Record<string, unknown> | null => {
-    commands.push(`PulseTime${channel} ${payload}`);
-    if (fault === 'unknown' || channel > count) return { Command: 'Unknown' };
-    const value = Number(payload);
-    pulseMs = value < 112 ? value * 100 : (value - 100) * 1000;
-    return fault === 'silent' ? null : { [`PulseTime${channel}`]: { Set: value, Remaining: value } };
-  };
 
   return {
     commands,
     key,
     word,
-    isOn: (channel) => on.has(channel),
+    isOn,
     fault: (next) => {
       fault = next;
     },
     pulse: (ms) => {
-      pulseMs = ms;
+      outputs.pulseMs = ms;
     },
     press: (channel) => {
-      put(channel, !on.has(channel));
+      put(channel, !isOn(channel));
       tell(channel);
     },
     onSwitch: (listener) => {
@@ -84,16 +90,23 @@ function createRelays(count: number): Relays {
         return { Time: '2026-01-02T03:04:05', Uptime: '0T00:01:00', ...states(), Wifi: { RSSI: 70 } };
       if (name.toUpperCase() === 'STATUS') return status(states());
       const pulsed = /^PULSETIME(\d+)$/i.exec(name)?.[1];
-      if (pulsed !== undefined) return setPulse(Number(pulsed), payload);
+      if (pulsed !== undefined) {
+        commands.push(`PulseTime${pulsed} ${payload}`);
+        if (fault === 'unknown' || Number(pulsed) > count) return { Command: 'Unknown' };
+        outputs.pulseMs = pulseMsOf(Number(payload));
+        return fault === 'silent' ? null : { [`PulseTime${pulsed}`]: { Set: Number(payload), Remaining: 0 } };
+      }
       const channel = Number(/^POWER(\d*)$/i.exec(name)?.[1] || '1');
       if (payload === '') return { [key(channel)]: word(channel) };
       commands.push(`${name} ${payload}`);
       if (fault === 'unknown' || channel > count) return { Command: 'Unknown' };
-      if (fault !== 'locked') put(channel, payload === 'TOGGLE' ? !on.has(channel) : payload === 'ON');
+      if (fault !== 'locked') put(channel, payload === 'TOGGLE' ? !isOn(channel) : payload === 'ON');
       return fault === 'silent' ? null : { [key(channel)]: word(channel) };
     },
   };
 }
+
+const pulseMsOf = (value: number): number => (value < 112 ? value * 100 : (value - 100) * 1000);
 
 /** STATUS 0: over HTTP in one, over MQTT part by part with StatusSTS last. */
 const status = (states: Record<string, string>) => ({
