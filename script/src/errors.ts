@@ -82,7 +82,10 @@ export const isExit = (error: unknown): error is Exit =>
 
 /** Gives a fault that knows no place the place of the call that raised it. */
 export function placed(error: unknown, position: Position): unknown {
-  if (isFault(error) && error.position === nowhere && error.trail === null) error.position = position;
+  if (!isFault(error)) return stackOverflowOf(error, position) ?? error;
+  const call = error.trail?.at(-1);
+  if (call === undefined && error.position === nowhere) error.position = position;
+  if (call?.position === nowhere) call.position = position;
   return error;
 }
 

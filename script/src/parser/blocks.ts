@@ -1,6 +1,6 @@
 import type { BlockNode, Statement } from './ast.ts';
 import { enterBlock, leaveBlock } from './scope.ts';
-import { accept, advance, deeper, isSymbol, missing, type Parser, unknownOperator } from './state.ts';
+import { accept, advance, atEnd, deeper, isSymbol, missing, type Parser, unknownOperator } from './state.ts';
 
 export function parseBlock(parser: Parser, level: number): BlockNode {
   if (!isSymbol(parser, '{')) throw missing('{', 'to start a statement block', parser.token.position);
@@ -15,11 +15,11 @@ export function parseStatements(parser: Parser, level: number): Statement[] {
   const statements: Statement[] = [];
   const mark = enterBlock(parser.scope);
   while (!isSymbol(parser, '}')) {
-    if (parser.token.kind === 'end') throw missing('}', 'to terminate this block', parser.token.position);
+    if (atEnd(parser)) throw missing('}', 'to terminate this block', parser.token.position);
     const statement = parser.statement(parser, deeper(parser, level, parser.token.position));
     statements.push(statement);
     if (isSymbol(parser, '}')) break;
-    if (parser.token.kind === 'end') throw missing('}', 'to terminate this block', parser.token.position);
+    if (atEnd(parser)) throw missing('}', 'to terminate this block', parser.token.position);
     endStatement(parser, statement);
   }
   leaveBlock(parser.scope, mark);

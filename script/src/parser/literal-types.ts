@@ -19,8 +19,7 @@ function constantName(value: Value): string {
 }
 
 /** `1 && true` and `if "x" {…}` can never run. */
-export function requireBoolean(expression: Expression | { type: 'jump' | 'throw' }): void {
-  if (expression.type === 'jump' || expression.type === 'throw') return;
+export function requireBoolean(expression: Expression): void {
   const name = literalName(expression);
   if (name !== null && name !== 'a boolean')
     throw syntaxFault(`Expecting a boolean expression, not ${name}`, expression.position);

@@ -1,16 +1,16 @@
 import { syntaxFault } from '../errors.ts';
 import type { Token } from '../lexer/token.ts';
 import type { Expression } from './ast.ts';
-import { accept, advance, deeper, isSymbol, missing, type Parser, reserved } from './state.ts';
+import { accept, advance, atEnd, deeper, isSymbol, missing, type Parser, reserved } from './state.ts';
 
 export function parseArray(parser: Parser, level: number): Expression {
   const { position } = advance(parser);
   const items: Expression[] = [];
   while (!isSymbol(parser, ']')) {
-    if (parser.token.kind === 'end') throw missing(']', 'to end this array literal', parser.token.position);
+    if (atEnd(parser)) throw missing(']', 'to end this array literal', parser.token.position);
     items.push(parser.expression(parser, deeper(parser, level, parser.token.position)));
     if (accept(parser, ',') || isSymbol(parser, ']')) continue;
-    if (parser.token.kind === 'end') throw missing(']', 'to end this array literal', parser.token.position);
+    if (atEnd(parser)) throw missing(']', 'to end this array literal', parser.token.position);
     throw missing(',', 'to separate the items of this array literal', parser.token.position);
   }
   advance(parser);

@@ -3,7 +3,7 @@ import { endStatement } from './blocks.ts';
 import { parseExpression } from './expressions.ts';
 import { define, parseFunction } from './functions.ts';
 import { declare } from './scope.ts';
-import { createParser, isKeyword, type Parser } from './state.ts';
+import { atEnd, createParser, isKeyword, type Parser } from './state.ts';
 import { parseExport, parseLet, parseStatement } from './statements.ts';
 
 export interface ParseOptions {
@@ -22,11 +22,11 @@ export function parse(source: string, options: ParseOptions): Script {
     declare(parser.scope, name, constant, true),
   );
   const statements: Statement[] = [];
-  while (parser.token.kind !== 'end') {
+  while (!atEnd(parser)) {
     const statement = parseTopLevel(parser);
     if (statement === null) continue;
     statements.push(statement);
-    if (parser.token.kind !== 'end') endStatement(parser, statement);
+    if (!atEnd(parser)) endStatement(parser, statement);
   }
   const body = { type: 'block', statements, position: 0 } as const;
   const main = define(parser.scope, {

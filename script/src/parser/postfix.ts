@@ -3,7 +3,7 @@ import type { Position } from '../position.ts';
 import type { ChainStep, Expression } from './ast.ts';
 import { requireIndexable } from './literal-types.ts';
 import { visibleNames, visibleVariables } from './scope.ts';
-import { accept, advance, deeper, expect, isSymbol, missing, type Parser, reserved } from './state.ts';
+import { accept, advance, atEnd, deeper, expect, isSymbol, missing, type Parser, reserved } from './state.ts';
 
 /** `.name`, `.method(…)`, `[index]` and their `?` forms after a primary expression. */
 export function parsePostfix(parser: Parser, outer: number, base: Expression): Expression {
@@ -81,10 +81,10 @@ function parseArguments(parser: Parser, outer: number, name: string): Expression
   advance(parser);
   const args: Expression[] = [];
   while (!isSymbol(parser, ')')) {
-    if (parser.token.kind === 'end' && args.length > 0) break;
+    if (atEnd(parser) && args.length > 0) break;
     args.push(parser.expression(parser, level));
     if (accept(parser, ',') || isSymbol(parser, ')')) continue;
-    if (parser.token.kind === 'end') break;
+    if (atEnd(parser)) break;
     throw missing(',', `to separate the arguments to function call '${name}'`, parser.token.position);
   }
   expect(parser, ')', `to close the arguments list of this function call '${name}'`);

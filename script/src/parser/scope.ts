@@ -14,13 +14,13 @@ export interface FunctionScope {
   loops: number;
 }
 
-/** Slot 0 of every frame is `this`. */
+/** Slot 0 of every frame is `this`, slot 1 the frame of the caller. */
 export const createFunctionScope = (outer: FunctionScope | null): FunctionScope => ({
   outer,
   visible: [],
   captures: [],
   unresolved: [],
-  slots: 1,
+  slots: 2,
   usesGlobals: false,
   caught: null,
   loops: 0,

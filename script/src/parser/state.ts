@@ -53,6 +53,8 @@ export const isSymbol = (parser: Parser, text: string): boolean =>
 export const isKeyword = (parser: Parser, text: string): boolean =>
   parser.token.kind === 'keyword' && parser.token.text === text;
 
+export const atEnd = (parser: Parser): boolean => parser.token.kind === 'end';
+
 export function accept(parser: Parser, symbol: string): boolean {
   if (!isSymbol(parser, symbol)) return false;
   advance(parser);

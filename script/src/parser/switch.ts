@@ -1,7 +1,7 @@
 import { syntaxFault } from '../errors.ts';
 import type { Expression, Statement, SwitchCase, SwitchNode } from './ast.ts';
 import { parseCondition } from './control.ts';
-import { accept, advance, deeper, isKeyword, isSymbol, missing, type Parser } from './state.ts';
+import { accept, advance, atEnd, deeper, isKeyword, isSymbol, missing, type Parser } from './state.ts';
 
 export function parseSwitch(parser: Parser, level: number): SwitchNode {
   const { position } = advance(parser);
@@ -10,7 +10,7 @@ export function parseSwitch(parser: Parser, level: number): SwitchNode {
   if (!accept(parser, '{')) throw missing('{', 'to start a switch block', parser.token.position);
   const cases: SwitchCase[] = [];
   while (!isSymbol(parser, '}')) {
-    if (parser.token.kind === 'end') throw missing('}', 'to end this switch block', parser.token.position);
+    if (atEnd(parser)) throw missing('}', 'to end this switch block', parser.token.position);
     if (cases.some((each) => each.label === null))
       throw syntaxFault('Default switch case must be the last', parser.token.position);
     cases.push(...parseCase(parser, level, cases.some(isRangeCase)));

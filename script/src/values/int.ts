@@ -82,7 +82,7 @@ export function shiftRight(a: Int, count: Int): Int {
   return normalInt(BigInt(a) >> BigInt(count));
 }
 
-const isInt32 = (a: Int): a is number => (a as number | 0) === a;
+const isInt32 = (a: Int): a is number => typeof a === 'number' && (a | 0) === a;
 
 export function andInts(a: Int, b: Int): Int {
   return isInt32(a) && isInt32(b) ? a & b : normalInt(BigInt(a) & BigInt(b));

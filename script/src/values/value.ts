@@ -1,4 +1,4 @@
-import type { FunctionDefinition } from '../parser/ast.ts';
+import type { CompiledFunction } from '../compile/runtime.ts';
 
 /** An i64: a number while it is a safe integer, a bigint beyond; never both for one value. */
 export type Int = number | bigint;
@@ -53,9 +53,9 @@ export interface FnValue {
   readonly curried: readonly Value[];
 }
 export interface Closure {
-  readonly definition: FunctionDefinition;
+  readonly compiled: CompiledFunction;
   readonly cells: readonly Cell[];
-  readonly globals: ReadonlyMap<string, Value> | null;
+  readonly globals: Map<string, Value> | null;
 }
 export interface RangeValue {
   readonly k: typeof Kind.range;

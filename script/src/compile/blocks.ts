@@ -1,0 +1,126 @@
+import { tooManyOperations } from '../meter.ts';
+import type { BlockNode, IfNode, Statement } from '../parser/ast.ts';
+import type { Position } from '../position.ts';
+import type { Value } from '../values/value.ts';
+import { type Code, isPromise, plain, then, totalCost, waiting } from './code.ts';
+import type { Context } from './context.ts';
+import { compileCondition } from './logic.ts';
+import { Flow, type Frame, type Run, type Runtime, type RunWaiting } from './runtime.ts';
+
+/** Takes operations before work is done; the place is for the error only. */
+export function pay(rt: Runtime, cost: number, position: Position): void {
+  rt.left -= cost;
+  if (rt.left < 0) throw tooManyOperations(position);
+}
+
+/** A block pays for its statements; its own cost is nothing. */
+export function compileBlock(node: BlockNode, context: Context): Code {
+  const codes = node.statements.map((statement: Statement) =>
+    context.compile(statement, { ...context, borrow: false }),
+  );
+  const jumps = codes.some((code) => code.jumps);
+  if (codes.some((code) => code.waits)) return waiting(waitingBlock(codes, node), 0, jumps);
+  const runs = codes.map((code) => code.run as Run);
+  return plain(jumps ? jumpingBlock(codes, node) : straightBlock(runs, totalOf(codes), node), 0, jumps);
+}
+
+const totalOf = (codes: readonly Code[]): number => Math.max(1, totalCost(codes) + codes.length);
+
+const placeOf = (node: BlockNode): Position => node.statements[0]?.position ?? node.position;
+
+/** Nothing in it leaves the block half-way: it is paid for at once. */
+function straightBlock(runs: readonly Run[], cost: number, node: BlockNode): Run {
+  const position = placeOf(node);
+  const [first, second, third] = runs;
+  if (first === undefined)
+    return (rt) => {
+      pay(rt, cost, position);
+      return undefined;
+    };
+  if (second === undefined)
+    return (rt, s) => {
+      rt.left -= cost;
+      if (rt.left < 0) throw tooManyOperations(position);
+      return first(rt, s);
+    };
+  if (third === undefined)
+    return (rt, s) => {
+      rt.left -= cost;
+      if (rt.left < 0) throw tooManyOperations(position);
+      first(rt, s);
+      return second(rt, s);
+    };
+  const last = runs.length - 1;
+  return (rt, s) => {
+    rt.left -= cost;
+    if (rt.left < 0) throw tooManyOperations(position);
+    for (let i = 0; i < last; i++) (runs[i] as Run)(rt, s);
+    return (runs[last] as Run)(rt, s);
+  };
+}
+
+function jumpingBlock(codes: readonly Code[], node: BlockNode): Run {
+  const position = placeOf(node);
+  const [only, second] = codes;
+  if (only !== undefined && second === undefined) {
+    const run = only.run as Run;
+    const cost = only.cost + 1;
+    return (rt, s) => {
+      rt.left -= cost;
+      if (rt.left < 0) throw tooManyOperations(position);
+      return run(rt, s);
+    };
+  }
+  const runs = codes.map((code) => code.run as Run);
+  const costs = codes.map((code) => code.cost + 1);
+  return (rt, s) => {
+    let value: Value;
+    for (let i = 0; i < runs.length; i++) {
+      rt.left -= costs[i] as number;
+      if (rt.left < 0) throw tooManyOperations(position);
+      value = (runs[i] as Run)(rt, s);
+      if (rt.flow !== Flow.on) return value;
+    }
+    return value;
+  };
+}
+
+function waitingBlock(codes: readonly Code[], node: BlockNode): RunWaiting {
+  const position = placeOf(node);
+  const run = (rt: Runtime, s: Frame, from: number): Value | Promise<Value> => {
+    let value: Value;
+    for (let i = from; i < codes.length; i++) {
+      const code = codes[i] as Code;
+      pay(rt, code.cost + 1, position);
+      const result = code.run(rt, s);
+      if (isPromise(result))
+        return result.then((ready) =>
+          rt.flow !== Flow.on || i + 1 === codes.length ? ready : run(rt, s, i + 1),
+        );
+      if (rt.flow !== Flow.on) return result;
+      value = result;
+    }
+    return value;
+  };
+  return (rt, s) => run(rt, s, 0);
+}
+
+export function compileIf(node: IfNode, context: Context): Code {
+  const condition = compileCondition(node.condition, context);
+  const yes = context.compileBlock(node.then, context);
+  const no = node.otherwise === null ? null : context.compile(node.otherwise, context);
+  const jumps = yes.jumps || no?.jumps === true;
+  const extra = node.otherwise?.type === 'if' ? (no?.cost ?? 0) : 0;
+  const cost = condition.cost + extra;
+  if (condition.waits || yes.waits || no?.waits === true)
+    return waiting(
+      (rt, s) => then(condition.run(rt, s), (value) => (value ? yes.run(rt, s) : no?.run(rt, s))),
+      cost,
+      jumps,
+    );
+  const test = condition.run;
+  const a = yes.run;
+  if (no === null) return plain((rt, s) => (test(rt, s) ? a(rt, s) : undefined), cost, jumps);
+  const b = no.run as Run;
+  return plain((rt, s) => (test(rt, s) ? a(rt, s) : b(rt, s)), cost, jumps);
+}

@@ -1,0 +1,49 @@
+import { entryBytes, itemBytes } from '../meter.ts';
+import { Kind, type Value } from '../values/value.ts';
+import type { Frame, Runtime } from './runtime.ts';
+
+/** An estimate of what all values that the script can still reach take together. */
+export function measure(rt: Runtime): number {
+  const seen = new Set<object>();
+  let bytes = 0;
+  const pending: unknown[] = [rt.frame, ...rt.scratch, [...rt.globals.values()], rt.output];
+  while (pending.length > 0) {
+    const next = pending.pop();
+    if (typeof next === 'string') bytes += next.length * 2;
+    if (typeof next !== 'object' || next === null || seen.has(next)) continue;
+    seen.add(next);
+    bytes += itemBytes;
+    for (const inner of partsOf(next as Value | Frame)) pending.push(inner);
+  }
+  rt.left -= seen.size >> 4;
+  return bytes;
+
+  function* partsOf(value: unknown): Iterable<unknown> {
+    if (Array.isArray(value)) {
+      bytes += value.length * itemBytes;
+      yield* value;
+    } else if ('v' in (value as object)) {
+      yield (value as { v: unknown }).v;
+    } else if (typeof (value as { get?: unknown }).get === 'function') {
+      yield (value as { get: () => unknown }).get();
+    } else {
+      yield* boxedParts(value as Extract<Value, object>);
+    }
+  }
+
+  function* boxedParts(value: Extract<Value, object>): Iterable<unknown> {
+    if (value.k === Kind.array) {
+      bytes += value.items.length * itemBytes;
+      yield* value.items;
+    } else if (value.k === Kind.map) {
+      bytes += value.entries.size * entryBytes;
+      yield* value.entries.keys();
+      yield* value.entries.values();
+    } else if (value.k === Kind.blob) {
+      bytes += value.bytes.length * 8;
+    } else if (value.k === Kind.fn) {
+      yield* value.curried;
+      yield* value.closure?.cells ?? [];
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import { createFault } from './errors.ts';
+import type { Limits } from './limits.ts';
+import { nowhere, type Position } from './position.ts';
+
+/** What is left of the limits of one run. */
+export interface Meter {
+  readonly limits: Limits;
+  /** Operations; below zero the script ends. */
+  left: number;
+  /** Bytes that new values may still take before somebody counts what is alive. */
+  memory: number;
+  /** Counts what is alive, and gives back what is not; it ends the script when there is nothing to give back. */
+  readonly recount: () => void;
+}
+
+export const tooManyOperations = (position: Position = nowhere) =>
+  createFault('ErrorTooManyOperations', 'Too many operations', position);
+
+/** Operations for work that grows with the data: a long scan must not cost as little as an addition. */
+export function spend(meter: Meter, steps: number): void {
+  meter.left -= steps >> 4;
+  if (meter.left < 0) throw tooManyOperations();
+}
+
+/** New storage costs memory, and writing it costs time. */
+export function charge(meter: Meter, bytes: number): void {
+  meter.left -= bytes >> 8;
+  if (meter.left < 0) throw tooManyOperations();
+  meter.memory -= bytes;
+  if (meter.memory < 0) meter.recount();
+}
+
+const tooLarge = (what: string) => createFault('ErrorDataTooLarge', `${what} too large`);
+
+export function checkText(meter: Meter, length: number): void {
+  if (length > meter.limits.stringLength) throw tooLarge('Length of string');
+}
+
+/** A text that did not exist before. */
+export function newText(meter: Meter, text: string): string {
+  if (text.length > 64) {
+    checkText(meter, text.length);
+    charge(meter, text.length * 2);
+  }
+  return text;
+}
+
+export function checkArray(meter: Meter, length: number): void {
+  if (length > meter.limits.arrayLength) throw tooLarge('Size of array/BLOB');
+}
+
+export function checkMap(meter: Meter, size: number): void {
+  if (size > meter.limits.mapSize) throw tooLarge('Size of object map');
+}
+
+export const itemBytes = 16;
+export const entryBytes = 64;
+
+/** Room for `count` items that did not exist before, in an array that then holds `length`. */
+export function newItems(meter: Meter, count: number, length: number): void {
+  checkArray(meter, length);
+  charge(meter, count * itemBytes);
+}
+
+export function newEntries(meter: Meter, count: number, size: number): void {
+  checkMap(meter, size);
+  charge(meter, count * entryBytes);
+}
+
+export const outOfMemory = () => tooLarge('Total size of values');

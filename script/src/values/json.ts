@@ -1,0 +1,96 @@
+import { orderedKeys } from './order.ts';
+import { floatText, toText } from './text.ts';
+import { array, float, Kind, map, type Value } from './value.ts';
+
+/** JSON with integers of 64 bits: those beyond 2^53 are bigints. */
+export type Json =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | readonly Json[]
+  | { readonly [key: string]: Json | undefined };
+
+/** A value as it leaves the script: a copy that shares nothing with it. */
+export function toJson(value: Value): Json {
+  switch (typeof value) {
+    case 'undefined':
+      return null;
+    case 'object':
+      return boxedToJson(value);
+    default:
+      return value;
+  }
+}
+
+function boxedToJson(value: Extract<Value, object>): Json {
+  switch (value.k) {
+    case Kind.float:
+      return Number.isFinite(value.v) ? value.v : null;
+    case Kind.char:
+      return value.c;
+    case Kind.array:
+      return value.items.map(toJson);
+    case Kind.map: {
+      const object = Object.create(null) as Record<string, Json>;
+      for (const key of orderedKeys(value)) object[key] = toJson(value.entries.get(key));
+      return object;
+    }
+    case Kind.blob:
+      return value.bytes.slice();
+    case Kind.fn:
+      return value.name;
+    case Kind.range:
+    case Kind.sequence:
+    case Kind.timestamp:
+      return toText(value);
+  }
+}
+
+const int64 = (value: bigint): Value =>
+  value >= -(2n ** 63n) && value < 2n ** 63n
+    ? Number.isSafeInteger(Number(value))
+      ? Number(value)
+      : value
+    : float(Number(value));
+
+/** A value as it enters: whole numbers are integers, others floats; own properties only. */
+export function fromJson(json: unknown): Value {
+  switch (typeof json) {
+    case 'boolean':
+    case 'string':
+      return json;
+    case 'bigint':
+      return int64(json);
+    case 'number':
+      return Number.isSafeInteger(json) ? json + 0 : float(json);
+    case 'object':
+      if (json === null) return undefined;
+      if (Array.isArray(json)) return array(json.map(fromJson));
+      if (json instanceof Date) return json.toISOString();
+      return map(new Map(Object.entries(json).map(([key, item]) => [key, fromJson(item)])));
+    default:
+      return undefined;
+  }
+}
+
+/** Writes JSON that also holds for integers beyond 2^53. */
+export function jsonText(value: Value): string {
+  if (value === undefined) return 'null';
+  if (typeof value !== 'object') return typeof value === 'string' ? JSON.stringify(value) : String(value);
+  switch (value.k) {
+    case Kind.float:
+      return Number.isFinite(value.v) ? floatText(value.v) : 'null';
+    case Kind.array:
+      return `[${value.items.map(jsonText).join(',')}]`;
+    case Kind.map:
+      return `{${orderedKeys(value)
+        .map((key) => `${JSON.stringify(key)}:${jsonText(value.entries.get(key))}`)
+        .join(',')}}`;
+    case Kind.blob:
+      return JSON.stringify(value.bytes);
+    default:
+      return JSON.stringify(toText(value));
+  }
+}
