@@ -1,11 +1,12 @@
 import { createLru } from '../kernel/lru.ts';
 import { type CompiledCedar, compileCustom } from './cedar-engine.ts';
-import type {
-  Enforcement,
-  PolicyConfig,
-  PolicyPrincipalKind,
-  PolicyScope,
-  PolicyType,
+import {
+  type Enforcement,
+  type PolicyConfig,
+  type PolicyPrincipalKind,
+  type PolicyScope,
+  type PolicyType,
+  principalKinds,
 } from './policy-kinds.ts';
 import { dayOfDate } from './zone-clock.ts';
 
@@ -42,8 +43,8 @@ export interface ActivePolicy {
   readonly scope: PolicyScope;
   readonly zone: string;
   readonly enforcement: Enforcement;
-  /** Null where it applies to everybody. */
-  readonly appliesTo: readonly PolicyPrincipalKind[] | null;
+  /** One bit for each kind of principal it is for. */
+  readonly appliesTo: number;
   readonly output: string | null;
   readonly rule: ActiveRule;
 }
@@ -55,7 +56,12 @@ export interface OrgPolicies {
   readonly byDevice: ReadonlyMap<string, readonly ActivePolicy[]>;
 }
 
+const everybody = -1;
 const nothing: readonly ActivePolicy[] = [];
+
+export function kindBits(kinds: readonly PolicyPrincipalKind[]): number {
+  return kinds.reduce((bits, kind) => bits | (1 << principalKinds.indexOf(kind)), 0);
+}
 
 /** Wall time is that of the organization that set the policy: one below must not shift the hours of one above. */
 export function indexPolicies(zone: string, stored: readonly StoredPolicy[]): OrgPolicies {
@@ -97,7 +103,7 @@ function activePolicy(zone: string, row: StoredPolicy): ActivePolicy | null {
     scope: row.scope,
     zone,
     enforcement: row.enforcement,
-    appliesTo: appliesTo === undefined || appliesTo.includes('all') ? null : appliesTo,
+    appliesTo: appliesTo === undefined || appliesTo.includes('all') ? everybody : kindBits(appliesTo),
     output: output === undefined || output === null ? null : String(output),
     rule,
   };

@@ -2,7 +2,7 @@ import { type AccessFacts, type AccessPlace, isOutput, kindsOf } from './access-
 import { type CompiledCedar, holds } from './cedar-engine.ts';
 import { cedarRequest } from './cedar-facts.ts';
 import type { CedarRequest } from './cedar-values.ts';
-import { type ActivePolicy, type DayWindow, type OrgPolicies, policiesAt } from './org-policies.ts';
+import { type ActivePolicy, type DayWindow, kindBits, type OrgPolicies, policiesAt } from './org-policies.ts';
 import { dateOfDay, type LocalTime, localTime } from './zone-clock.ts';
 
 export type RestrictingEffect = 'deny' | 'approve' | 'confirm';
@@ -40,17 +40,23 @@ const nothing: TypedRules = { reasons: [], wouldHave: [], timed: [], calendars: 
 /** INVARIANT: closing never needs more than opening, so no typed policy is ever asked about a close. */
 export function typedRules(snapshot: PolicySnapshot, facts: AccessFacts): TypedRules {
   if (facts.verb === 'close') return nothing;
-  const applicable = applicablePolicies(snapshot, facts);
-  if (applicable.length === 0) return nothing;
-  const timed = applicable.filter(isTimed);
   const request = requestOnce(facts);
-  const standing = applicable.filter((policy) => !isTimed(policy) && holdsAlways(policy, request));
-  return {
-    ...split(standing),
-    timed,
-    calendars: timed.length === 0 ? [] : applicable.filter(({ rule }) => rule.kind === 'holidays'),
-    requiredApprovals: applicable.reduce((most, policy) => Math.max(most, thresholdOf(policy)), 1),
-  };
+  const standing: ActivePolicy[] = [];
+  const timed: ActivePolicy[] = [];
+  const calendars: ActivePolicy[] = [];
+  let requiredApprovals = 1;
+  // One pass: there may be thousands of them.
+  for (const policy of applicablePolicies(snapshot, facts)) {
+    const { rule } = policy;
+    if (rule.kind === 'window') timed.push(policy);
+    else if (rule.kind === 'always') standing.push(policy);
+    else if (rule.kind === 'holidays') calendars.push(policy);
+    else if (rule.kind === 'threshold')
+      requiredApprovals = Math.max(requiredApprovals, thresholdOf(policy, rule.count));
+    else if (rule.policy()?.readsContext === true) timed.push(policy);
+    else if (cedarHolds(rule.policy(), request())) standing.push(policy);
+  }
+  return { ...split(standing), timed, calendars, requiredApprovals };
 }
 
 /** The part that depends on the time; the same for every moment of one minute. */
@@ -76,32 +82,34 @@ function localTimes(nowMs: number): (zone: string) => LocalTime {
 }
 
 function applicablePolicies({ orgs }: PolicySnapshot, facts: AccessFacts): readonly ActivePolicy[] {
-  const kinds = kindsOf(facts);
   const places = [facts.target, ...(facts.openers ?? [])];
-  const selects = (policy: ActivePolicy, here: readonly AccessPlace[]) =>
-    isFor(policy, facts, kinds) &&
-    (policy.output === null || here.some((place) => isOutput(place, String(policy.output))));
-  const found = orgs.flatMap((org) => [
-    ...org.orgWide.filter((policy) => selects(policy, places)),
-    ...places.flatMap((place) => policiesAt(org, place).filter((policy) => selects(policy, [place]))),
-  ]);
+  const isFor = audienceOf(facts);
+  const found: ActivePolicy[] = [];
+  const take = (policies: readonly ActivePolicy[], here: readonly AccessPlace[]) => {
+    for (const policy of policies) if (isFor(policy) && isAbout(policy, here)) found.push(policy);
+  };
+  for (const org of orgs) {
+    take(org.orgWide, places);
+    for (const place of places) take(policiesAt(org, place), [place]);
+  }
   return places.length === 1 ? found : [...new Set(found)];
 }
 
 /** The curfew is for guests; whoever is exempt skips it. */
-function isFor(policy: ActivePolicy, { principal }: AccessFacts, kinds: readonly string[]): boolean {
-  if (policy.type === 'invitation_curfew' && (principal.kind !== 'guest' || principal.curfewExempt))
-    return false;
-  return policy.appliesTo?.some((kind) => kinds.includes(kind)) ?? true;
+function audienceOf(facts: AccessFacts): (policy: ActivePolicy) => boolean {
+  const { principal } = facts;
+  const bits = kindBits(kindsOf(facts));
+  const underCurfew = principal.kind === 'guest' && !principal.curfewExempt;
+  return ({ appliesTo, type }) => (appliesTo & bits) !== 0 && (underCurfew || type !== 'invitation_curfew');
 }
 
-function isTimed({ rule }: ActivePolicy): boolean {
-  if (rule.kind === 'window') return true;
-  return rule.kind === 'cedar' && (rule.policy()?.readsContext ?? false);
+function isAbout({ output }: ActivePolicy, places: readonly AccessPlace[]): boolean {
+  return output === null || places.some((place) => isOutput(place, output));
 }
 
-function thresholdOf({ rule, enforcement }: ActivePolicy): number {
-  return rule.kind === 'threshold' && enforcement === 'enforce' ? rule.count : 1;
+/** A threshold that only watches asks for nobody. */
+function thresholdOf({ enforcement }: ActivePolicy, count: number): number {
+  return enforcement === 'enforce' ? count : 1;
 }
 
 type Request = () => CedarRequest;
@@ -113,11 +121,6 @@ function requestOnce(facts: AccessFacts): Request {
     request ??= cedarRequest(facts, {});
     return request;
   };
-}
-
-function holdsAlways({ rule }: ActivePolicy, request: Request): boolean {
-  if (rule.kind === 'cedar') return cedarHolds(rule.policy(), request());
-  return rule.kind === 'always';
 }
 
 function holdsNow(
