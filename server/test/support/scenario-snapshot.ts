@@ -5,12 +5,15 @@ export type Snapshot = ReadonlyMap<string, string>;
 
 /**
  * Not part of what a request may leave alone: the audit log has its own checks; the last use of a key is written for
- * every authenticated request, some time later; and a door that was opened reports by itself that it closed.
+ * every authenticated request, some time later; a door that was opened reports by itself that it closed; and a node
+ * renews what it holds every few seconds.
  */
 const ignored = new Set([
   'public.audit_events',
+  'public.connection_leases',
   'public.entity_states',
   'public.key_uses',
+  'public.nodes',
   'public.schema_migrations',
 ]);
 
