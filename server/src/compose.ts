@@ -13,7 +13,7 @@ import { composeImages } from './compose-images.ts';
 import { composeRetention } from './compose-retention.ts';
 import type { Config } from './config.ts';
 import { createDatabase, type Database } from './db/database.ts';
-import { createEngine } from './engine/engine.ts';
+import { createEngine, type EngineDeps } from './engine/engine.ts';
 import { createProviders } from './engine/providers.ts';
 import { type AuthenticateDeps, createAuthenticate } from './http/authenticate.ts';
 import { bindOperations } from './http/bind-operations.ts';
@@ -45,8 +45,11 @@ export interface ComposeOptions {
   readonly wrapHandlers?: (handlers: Handlers) => Handlers;
   /** Those of the registry unless a test brings its own. */
   readonly providerDefinitions?: ReadonlyMap<string, ProviderDefinition>;
+  /** For tests that can not wait for a lease of the usual length, or look whether a node without one is noticed. */
   readonly leaseMs?: number;
   readonly wrapCluster?: (cluster: Cluster) => Cluster;
+  /** For tests that end the process, or let it err, between the steps of an open. */
+  readonly wrapEngine?: (deps: EngineDeps) => EngineDeps;
 }
 
 export interface App {
@@ -174,7 +177,7 @@ function composeParts(options: ComposeOptions, listening: () => AddressInfo | st
     dialIn,
     identity: composeIdentity({ ...options, db }),
     credentials: createCredentials({ db, pepper, tokenFormat, clock, logger }),
-    engine: createEngine({ db, clock, logger, providers, cluster }),
+    engine: createEngine({ db, clock, logger, providers, cluster, wrap: options.wrapEngine }),
     partitions: createAuditPartitions(db, logger),
   };
 }

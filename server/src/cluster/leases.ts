@@ -123,11 +123,7 @@ export function createLeases(deps: LeasesDeps): Leases {
       state.holder = holder;
       await work.start();
     },
-    async leave() {
-      state.leaving = true;
-      await work.queue(() => deps.db.asService((tx) => deleteNode(tx, deps.nodeId)));
-      await Promise.all([...state.held.values()].map((lease) => giveBack(deps, state, lease)));
-    },
+    leave: () => leave(deps, state, work.queue),
     async close() {
       state.leaving = true;
       await work.stop();
@@ -284,6 +280,18 @@ function drop(state: State, lease: Held): void {
   state.held.delete(lease.integrationId);
   state.holder?.lost(lease);
   tellWaiters(state);
+}
+
+type Queue = ReturnType<typeof createWork>['queue'];
+
+async function leave(deps: LeasesDeps, state: State, queue: Queue): Promise<void> {
+  state.leaving = true;
+  try {
+    await queue(() => deps.db.asService((tx) => deleteNode(tx, deps.nodeId)));
+  } catch (error) {
+    deps.logger.warn({ err: error }, 'the other nodes can not be told that this one leaves');
+  }
+  await Promise.all([...state.held.values()].map((lease) => giveBack(deps, state, lease)));
 }
 
 async function end(deps: LeasesDeps, state: State): Promise<void> {

@@ -15,7 +15,7 @@ export interface WakeUpsDeps {
   readonly withinMs: number;
 }
 
-/** A payload of NOTIFY holds 8000 bytes; an organization takes 29. More changes than this wake for all of them. */
+/** A payload of NOTIFY holds 8000 bytes; an organization takes 29. */
 const maxOrgs = 200;
 
 /**
@@ -30,15 +30,14 @@ export function createWakeUps({ send, isAlone, withinMs }: WakeUpsDeps): WakeUps
   const flush = (): void => {
     clearTimeout(timer);
     timer = undefined;
-    if (orgIds.size === 0 && !leases) return;
-    const wakeUp = {
-      orgIds: orgIds.size > maxOrgs ? [] : [...orgIds],
-      leases: leases || orgIds.size > maxOrgs,
-    };
+    const changed = [...orgIds];
+    const wakeUps: WakeUp[] = leases ? [{ orgIds: changed.splice(0, maxOrgs), leases }] : [];
+    while (changed.length > 0) wakeUps.push({ orgIds: changed.splice(0, maxOrgs), leases: false });
     orgIds.clear();
     leases = false;
+    if (isAlone()) return;
     // A wake-up that is lost is made up for by the next look.
-    if (!isAlone()) sending = sending.then(() => send(wakeUp)).catch(() => undefined);
+    for (const wakeUp of wakeUps) sending = sending.then(() => send(wakeUp)).catch(() => undefined);
   };
   const soon = (): void => {
     timer ??= setTimeout(flush, withinMs).unref();

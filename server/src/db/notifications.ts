@@ -45,7 +45,12 @@ async function listenOnce(
   signal: AbortSignal,
   isAgain: boolean,
 ): Promise<void> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000, keepAlive: true });
+  const client = new pg.Client({
+    connectionString: url,
+    options: '-c role=lintel_app',
+    connectionTimeoutMillis: 5_000,
+    keepAlive: true,
+  });
   const { promise: broken, resolve, reject } = Promise.withResolvers<void>();
   broken.catch(() => undefined);
   client.on('error', reject).on('end', () => resolve());

@@ -80,6 +80,8 @@ interface State {
   readonly live: Map<string, Live>;
   /** Everything that should have a connection, on this node or another. */
   readonly wanted: Map<string, Wanted>;
+  /** Settles when everything gained so far was dialled. */
+  dialling: Promise<void>;
   /** Commands that run on connections this node holds by a lease. */
   readonly underWay: UnderWay;
   /** Those that should have a connection and can not. */
@@ -106,6 +108,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
   const state: State = {
     live: new Map(),
     wanted: new Map(),
+    dialling: Promise.resolve(),
     underWay: createUnderWay(),
     broken: new Set(),
     epochs: new Map(),
@@ -125,10 +128,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     async start() {
       await lookForChanges(deps, state);
       await deps.leases.start(leaseHolder(deps, state));
-      // What was gained is being dialled: the start is over when all of it is.
-      await Promise.all(
-        [...orgsOf(state.wanted)].map((orgId) => state.perOrg.run(orgId, async () => undefined)),
-      );
+      await state.dialling;
       timer = setInterval(() => {
         looking = looking.then(() => lookForChanges(deps, state));
       }, lookEveryMs);
@@ -208,10 +208,13 @@ async function takeUp(
 function leaseHolder(deps: ConnectionsDeps, state: State): LeaseHolder {
   return {
     gained: ({ orgId, integrationId }) => {
-      void state.perOrg.run(orgId, async () => {
-        const wanted = state.wanted.get(integrationId);
-        if (wanted !== undefined) await connectOrReport(deps, state, wanted.link, wanted.entities);
-      });
+      const dial = () =>
+        state.perOrg.run(orgId, async () => {
+          const wanted = state.wanted.get(integrationId);
+          if (wanted !== undefined) await connectOrReport(deps, state, wanted.link, wanted.entities);
+        });
+      // One after the other: a whole node's share may come at once. A command for one of them dials it at once.
+      state.dialling = state.dialling.then(dial);
     },
     yielded: async ({ integrationId }) => {
       await state.underWay.settled(integrationId);
