@@ -51,33 +51,17 @@ export interface EngineOptions {
   readonly logger: Logger;
   readonly providers: Providers;
   readonly cluster: Cluster;
+  readonly wrap?: ((deps: EngineDeps) => EngineDeps) | undefined;
 }
 
 /** Whoever looked up the owner of a connection just before it went has asked it within this time. */
 const settleMs = 300;
 
-export function createEngine({ db, clock, logger, providers, cluster }: EngineOptions): Engine {
+export function createEngine(options: EngineOptions): Engine {
+  const { db, logger, providers, cluster } = options;
   const { leases, bus, wakeUps } = cluster;
-  const slowedUse = createSlowedUse({ db, clock });
-  const deps: EngineDeps = {
-    db,
-    clock,
-    providers,
-    targets: createTargets(db),
-    policies: createPolicies(db),
-    deliveries: createDeliveries({
-      clock,
-      logger,
-      providers,
-      leases,
-      bus,
-      dispatch: createDispatch({ clock, logger }),
-    }),
-    intents: createIntentOpener(db),
-    outcomes: createOutcomeWriter(db),
-    slowedUse,
-    slowDown: createSlowDown({ db, use: slowedUse }),
-  };
+  const real = createDeps(options);
+  const deps = options.wrap?.(real) ?? real;
   const relay = createCommandRelay(deps, logger);
   providers.relayThrough(relay);
   const recovery = createRecovery({ db, logger });
@@ -108,6 +92,24 @@ export function createEngine({ db, clock, logger, providers, cluster }: EngineOp
       await wakeUps.settled();
       await bus.close();
     },
+  };
+}
+
+function createDeps({ db, clock, logger, providers, cluster }: EngineOptions): EngineDeps {
+  const { leases, bus } = cluster;
+  const slowedUse = createSlowedUse({ db, clock });
+  const dispatch = createDispatch({ clock, logger });
+  return {
+    db,
+    clock,
+    providers,
+    targets: createTargets(db),
+    policies: createPolicies(db),
+    deliveries: createDeliveries({ clock, logger, providers, leases, bus, dispatch }),
+    intents: createIntentOpener(db),
+    outcomes: createOutcomeWriter(db),
+    slowedUse,
+    slowDown: createSlowDown({ db, use: slowedUse }),
   };
 }
 

@@ -54,6 +54,9 @@ export interface TestAppOptions {
   readonly providerDefinitions?: ComposeOptions['providerDefinitions'];
   readonly logger?: Logger;
   readonly leaseMs?: number;
+  readonly wrapEngine?: ComposeOptions['wrapEngine'];
+  /** Where the service finds its database, for tests that put something in between. */
+  readonly databaseUrl?: (url: string) => string;
 }
 
 /** The real application on a database of its own. */
@@ -74,7 +77,7 @@ async function startNode(db: TestDatabase, options: TestAppOptions, ownsDatabase
   const responses = createResponseCheck();
   const app = compose({
     config,
-    databaseUrl: db.url,
+    databaseUrl: options.databaseUrl?.(db.url) ?? db.url,
     pepper: testPepper,
     keyring: testKeyring,
     rootOrgId,
@@ -85,6 +88,7 @@ async function startNode(db: TestDatabase, options: TestAppOptions, ownsDatabase
       options.onHttp?.(http);
     },
     ...(options.wrapHandlers ? { wrapHandlers: options.wrapHandlers } : {}),
+    ...(options.wrapEngine ? { wrapEngine: options.wrapEngine } : {}),
     ...(options.leaseMs ? { leaseMs: options.leaseMs } : {}),
     ...(options.providerDefinitions ? { providerDefinitions: options.providerDefinitions } : {}),
   });
