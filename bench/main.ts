@@ -2,7 +2,11 @@ import { benchDecide } from './decide.ts';
 import { benchOpen } from './open.ts';
 import { benchScript } from './script.ts';
 
-const benches: Record<string, () => Promise<void>> = { open: benchOpen, script: benchScript, decide: benchDecide };
+const benches: Record<string, () => Promise<void>> = {
+  open: benchOpen,
+  script: benchScript,
+  decide: benchDecide,
+};
 const names = process.argv.slice(2).filter((argument) => !argument.startsWith('-'));
 
 for (const name of names.length > 0 ? names : Object.keys(benches)) {
