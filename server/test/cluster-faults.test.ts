@@ -92,10 +92,12 @@ describe('nodes that break', () => {
 
   it('are restarted one after the other without a failed open', async () => {
     const running = new Map<string, NodeProcess>();
-    for (const name of ['one', 'two', 'three']) running.set(name, await nodes.start(name));
+    const names = ['one', 'two', 'three'];
+    for (const node of await Promise.all(names.map((name) => nodes.start(name))))
+      running.set(node.name, node);
     await delay(leaseMs);
     const load = startLoad(running);
-    for (const name of ['one', 'two', 'three']) {
+    for (const name of names) {
       const node = running.get(name) as NodeProcess;
       node.signal('SIGTERM');
       await node.ended();
@@ -109,7 +111,7 @@ describe('nodes that break', () => {
     const intents = commands().map(({ intent }) => intent);
     expect(new Set(intents).size).toBe(intents.length);
     expect(intents).toHaveLength(sent);
-  }, 180_000);
+  }, 300_000);
 
   /** As a load balancer: a node that takes no request, or says that it is going, is passed over. */
   function startLoad(running: ReadonlyMap<string, NodeProcess>) {

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { repositoryRoot } from './architecture-trees.ts';
 import { type LedgerLine, readLedger } from './ledger-provider.ts';
 import { freePort } from './peers/free-port.ts';
 
@@ -34,6 +35,8 @@ export interface Nodes {
   close(): Promise<void>;
 }
 
+const compileCache = join(repositoryRoot, 'node_modules', '.cache', 'lintel-node');
+
 export function createNodes(databaseUrl: string, leaseMs: number): Nodes {
   const dir = mkdtempSync(join(tmpdir(), 'lintel-nodes-'));
   const ledger = join(dir, 'ledger.jsonl');
@@ -49,13 +52,11 @@ export function createNodes(databaseUrl: string, leaseMs: number): Nodes {
         ledger,
         mutant,
       };
-      const child = spawn(
-        process.execPath,
-        [join(import.meta.dirname, 'cluster-node.ts'), JSON.stringify(settings)],
-        {
-          stdio: ['ignore', 'pipe', 'inherit'],
-        },
-      );
+      const program = join(import.meta.dirname, 'cluster-node.ts');
+      const child = spawn(process.execPath, [program, JSON.stringify(settings)], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+        env: { ...process.env, NODE_COMPILE_CACHE: compileCache },
+      });
       children.push(child);
       await Promise.race([
         once(child.stdout, 'data'),
