@@ -27,6 +27,8 @@ export const errorTable = {
   key_not_revoked: { status: 409, meaning: 'Only a revoked key can be restored or purged.' },
   key_expired: { status: 409, meaning: 'An expired key can not be restored.' },
   agent_revoked: { status: 409, meaning: 'A revoked agent can not be changed or given credentials.' },
+  already_voted: { status: 409, meaning: 'The caller has voted on this request.' },
+  approval_closed: { status: 409, meaning: 'The request is decided, used or expired.' },
   already_exists: { status: 409, meaning: 'A record with this id or unique field exists.' },
   would_orphan_users: { status: 409, meaning: 'Some users belong to this organization only.' },
   user_in_other_orgs: {

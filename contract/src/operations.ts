@@ -1,6 +1,7 @@
 import { actionOperations } from './actions.ts';
 import { agentOperations } from './agents.ts';
 import { apiKeyOperations } from './api-keys.ts';
+import { approvalOperations } from './approvals.ts';
 import { auditOperations } from './audit.ts';
 import { deviceOperations } from './devices.ts';
 import { entityOperations } from './entities.ts';
@@ -11,6 +12,7 @@ import { meOperations } from './me.ts';
 import type { BodyOf, OperationSpec, ParamsOf, QueryOf, ResultOf } from './operation.ts';
 import { orgInvitationOperations } from './org-invitations.ts';
 import { orgOperations } from './orgs.ts';
+import { policyOperations } from './policies.ts';
 import { quotaOperations } from './quotas.ts';
 import { sessionOperations } from './session.ts';
 import { statusOperations } from './status.ts';
@@ -34,6 +36,8 @@ export const operations = [
   ...orgInvitationOperations,
   ...userOperations,
   ...imageOperations,
+  ...policyOperations,
+  ...approvalOperations,
   ...quotaOperations,
   ...auditOperations,
 ] as const;

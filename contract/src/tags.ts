@@ -16,6 +16,8 @@ export const tagTable: Readonly<Record<string, string>> = {
   Users: 'People and their roles.',
   Images:
     'One picture of each device, entity, integration, user and organization, served by signed addresses.',
+  Policies: 'Rules that narrow what roles allow, for an organization, an integration or a device.',
+  Approvals: 'What needs the consent of a different person, and their votes.',
   Quotas: 'How much an organization may have and use, and how much it does.',
   Audit: 'Who did what, when, through which credential, and how it ended.',
 };

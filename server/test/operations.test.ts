@@ -27,7 +27,12 @@ const otherRoutes = [`GET ${apiBasePath}/openapi.json`];
 const publicOperations = ['get_backend_status', 'preview_invitation'];
 
 /** What only a person at a browser may do, never a key. */
-const sessionOperations = ['patch_me_profile', 'redeem_invitation'];
+const sessionOperations = [
+  'approve_policy_approval',
+  'deny_policy_approval',
+  'patch_me_profile',
+  'redeem_invitation',
+];
 
 /** What tells a browser whether it has a session. */
 const probeOperations = [

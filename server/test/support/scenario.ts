@@ -6,6 +6,7 @@ import { buildingScenarios } from './scenario-building.ts';
 import { imageScenarios } from './scenario-images.ts';
 import { integrationScenarios } from './scenario-integrations.ts';
 import { orgScenarios } from './scenario-orgs.ts';
+import { policyScenarios } from './scenario-policies.ts';
 import { quotaScenarios } from './scenario-quotas.ts';
 import { resourceScenarios } from './scenario-resources.ts';
 import { sessionScenarios } from './scenario-session.ts';
@@ -61,6 +62,7 @@ export const scenarios: Readonly<Record<OperationId, Recipe>> = {
   ...orgScenarios,
   ...userScenarios,
   ...imageScenarios,
+  ...policyScenarios,
   ...quotaScenarios,
 };
 
