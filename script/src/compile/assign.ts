@@ -6,7 +6,7 @@ import { nowhere, type Position } from '../position.ts';
 import { concat, noSuchOperator, type Operator, operators } from '../values/arithmetic.ts';
 import { cellRef, type Ref, setEntry, slotRef } from '../values/ref.ts';
 import { type ArrayValue, type Cell, cell, Kind, share, type Value } from '../values/value.ts';
-import { type Code, plain, then, waiting, withOperands } from './code.ts';
+import { type Code, plain, whenReady, waiting, withOperands } from './code.ts';
 import { type Context, lookAt, valueOf, variableOf } from './context.ts';
 import { fastChainAssign } from './fast-chain.ts';
 import type { Frame, Run, Runtime } from './runtime.ts';
@@ -33,7 +33,7 @@ export function compileLet(node: LetNode, context: Context): Code {
     if (topLevel && captured) program.session?.(name, constant, held as Cell);
     return undefined;
   };
-  const run = (rt: Runtime, s: Frame) => then(value.run(rt, s), (result) => declare(rt, s, result));
+  const run = (rt: Runtime, s: Frame) => whenReady(value.run(rt, s), (result) => declare(rt, s, result));
   return value.waits ? waiting(run, value.cost) : plain(run as Run, value.cost);
 }
 

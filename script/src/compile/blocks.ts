@@ -2,7 +2,7 @@ import { tooManyOperations } from '../meter.ts';
 import type { BlockNode, IfNode, Statement } from '../parser/ast.ts';
 import type { Position } from '../position.ts';
 import type { Value } from '../values/value.ts';
-import { type Code, isPromise, plain, then, totalCost, waiting } from './code.ts';
+import { type Code, isPromise, plain, whenReady, totalCost, waiting } from './code.ts';
 import type { Context } from './context.ts';
 import { compileCondition } from './logic.ts';
 import { Flow, type Frame, type Run, type Runtime, type RunWaiting } from './runtime.ts';
@@ -114,7 +114,7 @@ export function compileIf(node: IfNode, context: Context): Code {
   const cost = condition.cost + extra;
   if (condition.waits || yes.waits || no?.waits === true)
     return waiting(
-      (rt, s) => then(condition.run(rt, s), (value) => (value ? yes.run(rt, s) : no?.run(rt, s))),
+      (rt, s) => whenReady(condition.run(rt, s), (value) => (value ? yes.run(rt, s) : no?.run(rt, s))),
       cost,
       jumps,
     );

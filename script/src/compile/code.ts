@@ -20,7 +20,7 @@ export const waiting = (run: RunWaiting, cost: number, jumps = false): Code => (
 export const isPromise = (value: unknown): value is Promise<Value> => value instanceof Promise;
 
 /** Goes on with a value that may still be coming. */
-export const then = (
+export const whenReady = (
   value: Value | Promise<Value>,
   next: (value: Value) => Value | Promise<Value>,
 ): Value | Promise<Value> => (isPromise(value) ? value.then(next) : next(value));

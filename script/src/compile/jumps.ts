@@ -5,7 +5,7 @@ import type { ImportNode, JumpNode, ThrowNode, TryNode } from '../parser/ast.ts'
 import { columnOf, lineOf, nowhere, type Position } from '../position.ts';
 import { toText } from '../values/text.ts';
 import { cell, map, type Value } from '../values/value.ts';
-import { type Code, isPromise, plain, then, waiting, withOperands } from './code.ts';
+import { type Code, isPromise, plain, whenReady, waiting, withOperands } from './code.ts';
 import { type Context, lookAt, valueOf } from './context.ts';
 import { Flow, type Frame, type Run, type Runtime } from './runtime.ts';
 
@@ -34,7 +34,7 @@ export function compileJump(node: JumpNode, context: Context): Code {
     return result;
   };
   if (value.waits)
-    return waiting((rt, s) => then(value.run(rt, s), (result) => finish(rt, result)), value.cost, true);
+    return waiting((rt, s) => whenReady(value.run(rt, s), (result) => finish(rt, result)), value.cost, true);
   const { run } = value;
   return plain(
     (rt, s) => {
@@ -81,7 +81,7 @@ export function compileThrow(node: ThrowNode, context: Context): Code {
     return undefined;
   };
   if (value.waits)
-    return waiting((rt, s) => then(value.run(rt, s), (thrown) => raise(rt, thrown)), value.cost, true);
+    return waiting((rt, s) => whenReady(value.run(rt, s), (thrown) => raise(rt, thrown)), value.cost, true);
   const { run } = value;
   return plain((rt, s) => raise(rt, run(rt, s)), value.cost, true);
 }
@@ -124,7 +124,7 @@ export function compileTry(node: TryNode, context: Context): Code {
     if (variable !== null)
       s[variable.slot] = variable.captured ? cell(caughtValue(fault)) : caughtValue(fault);
     // The value of a handler counts only if it leaves the statement: `try` itself has none then.
-    return then(handler.run(rt, s), (value) => (rt.flow === Flow.on ? undefined : value));
+    return whenReady(handler.run(rt, s), (value) => (rt.flow === Flow.on ? undefined : value));
   };
   const finish = (rt: Runtime, s: Frame, value: Value): Value | Promise<Value> =>
     rt.flow === Flow.failed ? handle(rt, s, rt.fault as Fault) : value;

@@ -2,7 +2,7 @@ import { typeMismatch } from '../faults.ts';
 import type { Expression, LogicNode } from '../parser/ast.ts';
 import type { Position } from '../position.ts';
 import type { Value } from '../values/value.ts';
-import { type Code, plain, then, waiting } from './code.ts';
+import { type Code, plain, whenReady, waiting } from './code.ts';
 import { type Context, lookAt, valueOf } from './context.ts';
 
 export function requireBool(value: Value, position: Position): boolean {
@@ -16,7 +16,7 @@ export function compileCondition(node: Expression, context: Context): Code {
   const code = lookAt(node, context);
   if (code.waits) {
     const { run } = code;
-    return waiting((rt, s) => then(run(rt, s), (value) => requireBool(value, position)), code.cost);
+    return waiting((rt, s) => whenReady(run(rt, s), (value) => requireBool(value, position)), code.cost);
   }
   const { run } = code;
   return plain((rt, s) => {
@@ -36,7 +36,7 @@ function compileShortCircuit(node: LogicNode, context: Context): Code {
   const decides = node.op === '||';
   if (left.waits || right.waits)
     return waiting(
-      (rt, s) => then(left.run(rt, s), (value) => (value === decides ? value : right.run(rt, s))),
+      (rt, s) => whenReady(left.run(rt, s), (value) => (value === decides ? value : right.run(rt, s))),
       cost,
     );
   const a = left.run;
@@ -52,7 +52,7 @@ function compileCoalesce(node: LogicNode, context: Context): Code {
   const cost = left.cost + right.cost + 1;
   if (left.waits || right.waits)
     return waiting(
-      (rt, s) => then(left.run(rt, s), (value) => (value === undefined ? right.run(rt, s) : value)),
+      (rt, s) => whenReady(left.run(rt, s), (value) => (value === undefined ? right.run(rt, s) : value)),
       cost,
     );
   const a = left.run;

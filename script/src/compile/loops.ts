@@ -6,7 +6,7 @@ import { charsOf } from '../values/chars.ts';
 import { normalInt } from '../values/int.ts';
 import { type Cell, cell, char, Kind, type RangeValue, share, type Value } from '../values/value.ts';
 import { pay } from './blocks.ts';
-import { type Code, isPromise, plain, then, waiting } from './code.ts';
+import { type Code, isPromise, plain, whenReady, waiting } from './code.ts';
 import { type Context, type Marks, valueOf } from './context.ts';
 import { catchSignals } from './jumps.ts';
 import { compileCondition } from './logic.ts';
@@ -33,7 +33,7 @@ function leaveExpression(code: Code, context: Context): Code {
     rt.flow = Flow.on;
     throw { signal: 'return', value };
   };
-  const run = (rt: Runtime, s: Frame) => then(code.run(rt, s), (value) => check(rt, value));
+  const run = (rt: Runtime, s: Frame) => whenReady(code.run(rt, s), (value) => check(rt, value));
   return code.waits ? waiting(run, code.cost) : plain(run as Run, code.cost);
 }
 

@@ -3,7 +3,7 @@ import { identical } from '../values/compare.ts';
 import { array, Kind, map, range, type RangeValue, type Value } from '../values/value.ts';
 import { maxInt } from '../values/int.ts';
 import { pay } from './blocks.ts';
-import { type Code, isPromise, plain, then, waiting } from './code.ts';
+import { type Code, isPromise, plain, whenReady, waiting } from './code.ts';
 import { type Context, lookAt } from './context.ts';
 import { compileCondition } from './logic.ts';
 import type { Frame, Run, Runtime } from './runtime.ts';
@@ -39,7 +39,7 @@ export function compileSwitch(node: SwitchNode, context: Context): Code {
   const waits = all.some(({ body, guard }) => body.waits || guard?.waits === true);
   if (waits || subject.waits)
     return waiting(
-      (rt, s) => then(subject.run(rt, s), (value) => choose(rt, s, candidates(rt, arms, value), 0, node)),
+      (rt, s) => whenReady(subject.run(rt, s), (value) => choose(rt, s, candidates(rt, arms, value), 0, node)),
       subject.cost + 1,
       jumps,
     );

@@ -15,7 +15,10 @@ import {
   reserved,
 } from './state.ts';
 
-const receiverNames: Readonly<Record<string, string>> = { int: 'i64', float: 'f64' };
+const receiverNames: ReadonlyMap<string, string> = new Map([
+  ['int', 'i64'],
+  ['float', 'f64'],
+]);
 
 /** `fn name(…) {…}`, at the `fn` or the `private` before it. */
 export function parseFunction(parser: Parser): void {
@@ -42,7 +45,7 @@ function parseFunctionName(parser: Parser): { name: string; receiver: string | n
     if (first.kind === 'string') throw noName(first);
     return { name: first.text, receiver: null };
   }
-  return { name: takeFunctionName(parser, false).text, receiver: receiverNames[first.text] ?? first.text };
+  return { name: takeFunctionName(parser, false).text, receiver: receiverNames.get(first.text) ?? first.text };
 }
 
 const noName = (token: Token) =>
