@@ -47,7 +47,8 @@ describe.concurrent.each(benches)('$provider over $transport', (bench) => {
 
   it('opens, and the far side shows it', inTurn, async () => {
     if (faults() === null) return note('open', '— nothing to open');
-    expect(await staged.act('open')).toMatchObject({ status: 200, body: { outcome: 'succeeded' } });
+    const answer = await staged.openOnceReachable();
+    expect(answer).toMatchObject({ status: 200, body: { outcome: 'succeeded' } });
     await staged.expectOpens(1);
     note('open', `✓ ${staged.far.opens()[0]}`);
   });
