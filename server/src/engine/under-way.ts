@@ -10,7 +10,7 @@ export function createUnderWay(): UnderWay {
   return {
     async run(key, work) {
       const job = work();
-      const all = running.get(key) ?? new Set();
+      const all = running.get(key) ?? new Set<Promise<unknown>>();
       running.set(key, all.add(job));
       try {
         return await job;
@@ -20,7 +20,8 @@ export function createUnderWay(): UnderWay {
       }
     },
     async settled(key) {
-      await Promise.allSettled(running.get(key) ?? []);
+      const jobs: ReadonlySet<Promise<unknown>> = running.get(key) ?? new Set();
+      await Promise.allSettled(jobs);
     },
   };
 }

@@ -49,13 +49,17 @@ function withoutLeaseCheck<T extends { leases: object }>(cluster: T): T {
 }
 
 let stopping = false;
-process.on('SIGTERM', async () => {
-  if (stopping) return;
+process.on('SIGTERM', () => {
+  if (!stopping) void stop();
+});
+
+async function stop(): Promise<void> {
   stopping = true;
   await app.leave();
   await drain(app.http.server, app.close, 10_000);
   process.exit(0);
-});
+}
+
 await app.start();
 await app.listen();
 console.log('ready');
