@@ -61,7 +61,7 @@ interface RawVerdict {
   wait_ms: number;
 }
 
-/** T1 for many at once, in their order. See migrations/0018: one transaction in one round trip. */
+/** T1 for many at once, in their order. See migrations/0015: one transaction in one round trip. */
 export async function openIntents(db: Queryable, intents: readonly NewIntent[]): Promise<OpenVerdict[]> {
   const rows = await db.query<RawVerdict>(sql`
     select * from open_intents(${JSON.stringify(intents.map(intentRow))}, ${randomInt(counterStripes)})`);
