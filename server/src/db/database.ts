@@ -145,7 +145,7 @@ const connectionFaults = new Set([
   'EHOSTUNREACH',
 ]);
 
-/** Raised by the functions of migrations/0013: the caller's limit, not a fault. */
+/** Raised by the functions of migrations/0012: the caller's limit, not a fault. */
 const quotaRefusal = 'LN002';
 
 /** A database that can not be reached is no fault of the request: 503, and nothing was decided. */

@@ -17,7 +17,7 @@ export interface EffectiveLimit extends QuotaName {
   readonly expiresAt: Date | null;
 }
 
-/** In the order asked for. Which limit holds is decided in one place: quota_limit() of migrations/0013. */
+/** In the order asked for. Which limit holds is decided in one place: quota_limit() of migrations/0012. */
 export function readLimits(tx: Tx, orgId: string, names: readonly QuotaName[]): Promise<EffectiveLimit[]> {
   return tx.query<EffectiveLimit>(sql`
     select n.key, n.period, l.value, l.source, l.ref, l.expires_at as "expiresAt"
