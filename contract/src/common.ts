@@ -83,6 +83,10 @@ export const ApiError = Response('ApiErrorResponse', {
           period: Type.Optional(Type.String()),
           current: Type.Optional(Type.Integer()),
           limit: Type.Optional(Type.Integer()),
+          line: Type.Optional(
+            Type.Integer({ description: 'With script_error: from 1; 0 where no place is known' }),
+          ),
+          column: Type.Optional(Type.Integer()),
         },
         { additionalProperties: false },
       ),
@@ -90,6 +94,9 @@ export const ApiError = Response('ApiErrorResponse', {
   ),
   preview_token: Type.Optional(
     Type.String({ description: 'With confirmation_required: the value to send back' }),
+  ),
+  output: Type.Optional(
+    Type.Array(Type.String(), { description: 'With script_error: what the script printed before' }),
   ),
 });
 export type ApiError = Static<typeof ApiError>;

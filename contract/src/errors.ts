@@ -13,6 +13,11 @@ export const errorTable = {
     status: 400,
     meaning: 'Agents must send Idempotency-Key, so that a retry is safe.',
   },
+  script_error: {
+    status: 400,
+    meaning:
+      'The script is wrong or a step of it failed; `details` has line and column, `output` what it printed.',
+  },
   audit_range_exceeds_hot_window: {
     status: 400,
     meaning: 'The audit list covers the last 30 days; use an export for older events.',

@@ -58,6 +58,8 @@ export interface OperationSpec {
   readonly params?: TObject;
   readonly query?: TObject;
   readonly body?: TSchema;
+  /** Where the body may be larger than that of other operations. */
+  readonly maxBodyBytes?: number;
   /** In place of `body`; the handler gets the bytes of the file. */
   readonly upload?: UploadSpec;
   readonly headers?: readonly HeaderParameter[];

@@ -19,5 +19,6 @@ export const tagTable: Readonly<Record<string, string>> = {
   Policies: 'Rules that narrow what roles allow, for an organization, an integration or a device.',
   Approvals: 'What needs the consent of a different person, and their votes.',
   Quotas: 'How much an organization may have and use, and how much it does.',
+  Scripting: 'Set up a building from a file: one script makes, changes and removes records.',
   Audit: 'Who did what, when, through which credential, and how it ended.',
 };
