@@ -1,0 +1,143 @@
+import type { TestDatabase } from '../support/test-database.ts';
+
+/** What a device wrote down when it was told something. Times are of the wall clock, in milliseconds. */
+export interface DoorCommand {
+  readonly at: number;
+  readonly entityId: string;
+  /** Where the device is told it. */
+  readonly intentId?: string;
+}
+
+export interface IntentRow {
+  readonly id: string;
+  readonly entityId: string;
+  readonly correlationId: string;
+  readonly state: string;
+  readonly createdAt: number;
+  readonly notAfter: number;
+}
+
+export interface EventRow {
+  readonly attemptId: string;
+  readonly correlationId: string;
+  readonly outcome: string;
+}
+
+/** A caller's one wish: all requests with this key. Its entity has no other wish while it lasts. */
+export interface Wish {
+  readonly key: string;
+  readonly entityId: string;
+  readonly at: number;
+  /** Of the answers 200. */
+  readonly succeeded: readonly string[];
+}
+
+export interface Evidence {
+  readonly commands: readonly DoorCommand[];
+  readonly intents: readonly IntentRow[];
+  readonly events: readonly EventRow[];
+  readonly wishes: readonly Wish[];
+}
+
+/** Commits and log lines are stamped by different processes of one machine. */
+const slackMs = 50;
+
+/** design/reliability.md 3, ORACLE (i) to (v). Empty when all of it holds. */
+export function violationsOf(evidence: Evidence): string[] {
+  const { sent, violations } = matched(evidence);
+  return [
+    ...violations,
+    ...repeated(evidence),
+    ...unaudited(evidence),
+    ...invented(evidence, sent),
+    ...evidence.intents
+      .filter(({ state }) => state === 'dispatching')
+      .map(({ id }) => `(iii) ${id} has no outcome`),
+  ];
+}
+
+/** (ii) and (v): each command belongs to one intent of its own, and came in its time. */
+function matched({ commands, intents }: Evidence): { sent: Set<string>; violations: string[] } {
+  const byEntity = Map.groupBy(intents, ({ entityId }) => entityId);
+  const sent = new Set<string>();
+  const violations: string[] = [];
+  for (const command of commands.toSorted((a, b) => a.at - b.at)) {
+    const before = (byEntity.get(command.entityId) ?? []).filter(({ id, createdAt }) =>
+      command.intentId === undefined ? createdAt - slackMs <= command.at : id === command.intentId,
+    );
+    const free = before.filter(({ id, state }) => state !== 'not_sent' && !sent.has(id));
+    const inTime = free.find(({ notAfter }) => command.at <= notAfter + slackMs);
+    if (inTime !== undefined) sent.add(inTime.id);
+    else violations.push(`${reasonOf(command, before, free)} (${command.entityId} at ${command.at})`);
+  }
+  return { sent, violations };
+}
+
+function reasonOf(
+  { at, intentId }: DoorCommand,
+  before: readonly IntentRow[],
+  free: readonly IntentRow[],
+): string {
+  if (free.length > 0) return '(v) a command after its deadline';
+  const had = before.some(
+    ({ state, notAfter }) => state !== 'not_sent' && (intentId !== undefined || at <= notAfter + slackMs),
+  );
+  return had ? '(i) a second command for one intent' : '(ii) a command without an intent';
+}
+
+/** (i) at most one command for a key, whatever the database says. */
+function repeated({ commands, wishes }: Evidence): string[] {
+  const byEntity = Map.groupBy(wishes, ({ entityId }) => entityId);
+  const counts = new Map<string, number>();
+  for (const { at, entityId } of commands) {
+    const wish = (byEntity.get(entityId) ?? [])
+      .toSorted((a, b) => a.at - b.at)
+      .findLast((candidate) => candidate.at - slackMs <= at);
+    if (wish !== undefined) counts.set(wish.key, (counts.get(wish.key) ?? 0) + 1);
+  }
+  return [...counts].filter(([, n]) => n > 1).map(([key, n]) => `(i) ${n} commands for the key ${key}`);
+}
+
+/** (ii) every intent that has ended, so every command, is in the audit log exactly once. */
+function unaudited({ intents, events }: Evidence): string[] {
+  const byAttempt = Map.groupBy(events, ({ attemptId }) => attemptId);
+  return intents.flatMap(({ id, state, correlationId }) => {
+    const found = byAttempt.get(id) ?? [];
+    if (found.length !== (state === 'dispatching' ? 0 : 1)) return [`(ii) ${id} has ${found.length} events`];
+    return found.every((event) => event.correlationId === correlationId)
+      ? []
+      : [`(ii) the event of ${id} has another correlation id`];
+  });
+}
+
+/** (iv) no success without a command, and none told to a caller that is not one. */
+function invented({ intents, wishes }: Evidence, sent: ReadonlySet<string>): string[] {
+  const states = new Map(intents.map(({ id, state }) => [id, state]));
+  return [
+    ...intents
+      .filter(({ id, state }) => state === 'succeeded' && !sent.has(id))
+      .map(({ id }) => `(iv) ${id} is a success without a command`),
+    ...wishes
+      .flatMap(({ succeeded }) => succeeded)
+      .filter((id) => states.get(id) !== 'succeeded')
+      .map((id) => `(iv) ${id} was answered as a success and is ${states.get(id) ?? 'unheard of'}`),
+  ];
+}
+
+export async function readIntents(db: TestDatabase, orgId: string): Promise<IntentRow[]> {
+  return await db.query<IntentRow & Record<string, unknown>>(
+    `select id, entity_id as "entityId", correlation_id as "correlationId", state,
+       extract(epoch from created_at)::float8 * 1000 as "createdAt",
+       extract(epoch from not_after)::float8 * 1000 as "notAfter"
+     from intents where org_id = $1 order by created_at, id`,
+    [orgId],
+  );
+}
+
+export async function readEvents(db: TestDatabase, orgId: string): Promise<EventRow[]> {
+  return await db.query<EventRow & Record<string, unknown>>(
+    `select details ->> 'attempt_id' as "attemptId", correlation_id as "correlationId", outcome from audit_events
+     where org_id = $1 and event_type = 'entity.action' and details ? 'attempt_id'`,
+    [orgId],
+  );
+}
