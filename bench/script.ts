@@ -24,9 +24,13 @@ const warmUps = 3;
 
 /** The scripts of the native engine's table, with the same limits on and the results compared. */
 export async function benchScript(): Promise<void> {
-  const scripts = JSON.parse(readFileSync(join(import.meta.dirname, 'script-bench.json'), 'utf8')) as BenchScript[];
+  const scripts = JSON.parse(
+    readFileSync(join(import.meta.dirname, 'script-bench.json'), 'utf8'),
+  ) as BenchScript[];
   const [cpu] = cpus();
-  console.info(`${cpus().length} × ${cpu?.model ?? 'unknown'}, Node ${process.version}, median of ${runs} runs`);
+  console.info(
+    `${cpus().length} × ${cpu?.model ?? 'unknown'}, Node ${process.version}, median of ${runs} runs`,
+  );
   console.info('script           ms      min   native   ratio  operations');
   const ratios: { name: string; ratio: number }[] = [];
   for (const script of scripts) ratios.push(await measure(script));

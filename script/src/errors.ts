@@ -53,7 +53,16 @@ export const createFault = (
   message: string,
   position: Position = nowhere,
   fields: Readonly<Record<string, Value>> | null = null,
-): Fault => ({ fault: true, kind, message, position, quiet: nowhere, fields, thrown: undefined, trail: null });
+): Fault => ({
+  fault: true,
+  kind,
+  message,
+  position,
+  quiet: nowhere,
+  fields,
+  thrown: undefined,
+  trail: null,
+});
 
 export const createThrown = (thrown: Value, text: string, position: Position): Fault => ({
   fault: true,

@@ -74,8 +74,7 @@ const bounds = (
 ): Fault => createFault(kind, message, position, { length, index });
 
 export function arrayBounds(length: number, index: Value, position: Position): Fault {
-  const size =
-    length === 0 ? 'array is empty' : `only ${length} element${length === 1 ? '' : 's'} in array`;
+  const size = length === 0 ? 'array is empty' : `only ${length} element${length === 1 ? '' : 's'} in array`;
   return bounds('ErrorArrayBounds', `Array index ${index} out of bounds: ${size}`, length, index, position);
 }
 

@@ -1,6 +1,7 @@
 import { createFault } from './errors.ts';
 import type { Limits } from './limits.ts';
 import { nowhere, type Position } from './position.ts';
+import { type Container, Kind } from './values/value.ts';
 
 /** What is left of the limits of one run. */
 export interface Meter {
@@ -11,6 +12,8 @@ export interface Meter {
   memory: number;
   /** Counts what is alive, and gives back what is not; it ends the script when there is nothing to give back. */
   readonly recount: () => void;
+  /** Milliseconds of a clock that only goes forward. */
+  readonly now: () => number;
 }
 
 export const tooManyOperations = (position: Position = nowhere) =>
@@ -65,6 +68,12 @@ export function newItems(meter: Meter, count: number, length: number): void {
 export function newEntries(meter: Meter, count: number, size: number): void {
   checkMap(meter, size);
   charge(meter, count * entryBytes);
+}
+
+export function newCopy(meter: Meter, container: Container): void {
+  if (container.k === Kind.array) charge(meter, container.items.length * itemBytes);
+  else if (container.k === Kind.map) charge(meter, container.entries.size * entryBytes);
+  else charge(meter, container.bytes.length * 8);
 }
 
 export const outOfMemory = () => tooLarge('Total size of values');

@@ -32,6 +32,8 @@ export interface RunSettings {
   readonly signal?: AbortSignal;
   /** Called for each text that the script prints, as it prints it. */
   readonly print?: (text: string) => void;
+  /** Milliseconds of a clock that only goes forward, for `timestamp()`. */
+  readonly now?: () => number;
 }
 
 export interface ScriptResult {

@@ -24,7 +24,10 @@ export const deliberate: ReadonlyMap<string, Expectation> = new Map<string, Expe
   ['eval-013', refused(1)],
   ['eval-014', refused(1)],
   ['eval-016', refused(1)],
-  ['map.methods-019', { value: '{"a":1,"b":[1,{"c":null}],"c":"z","f":1.5,"s":"q\\"x","t":true}', type: 'string' }],
+  [
+    'map.methods-019',
+    { value: '{"a":1,"b":[1,{"c":null}],"c":"z","f":1.5,"s":"q\\"x","t":true}', type: 'string' },
+  ],
   [
     'misc-006',
     {

@@ -16,7 +16,13 @@ const corpus = readFileSync(join(import.meta.dirname, 'script-cases.jsonl'), 'ut
   .map((line) => (JSON.parse(line) as { script: string }).script)
   .filter((script) => script.length < 300);
 
-const limits = { operations: 1_500, arrayLength: 500, mapSize: 500, stringLength: 5_000, memoryBytes: 500_000 };
+const limits = {
+  operations: 1_500,
+  arrayLength: 500,
+  mapSize: 500,
+  stringLength: 5_000,
+  memoryBytes: 500_000,
+};
 const host = { host: [['any'], []] } as const;
 const functions = { host: ([value]: readonly unknown[]) => value ?? null };
 

@@ -26,7 +26,9 @@ export const anyNatives: readonly Native[] = [
     self.set(undefined);
     return value;
   }),
-  pure('timestamp', [], () => ({ k: Kind.timestamp, ms: performance.now() })),
+  pure('timestamp', [], (rt) => ({ k: Kind.timestamp, ms: rt.now() })),
   // Every property of a built-in type is also a function without further arguments.
-  ...[...getters.values()].map(({ name, types, get }) => pure(name, [types], (rt, [value]) => get(rt, value))),
+  ...[...getters.values()].map(({ name, types, get }) =>
+    pure(name, [types], (rt, [value]) => get(rt, value)),
+  ),
 ];

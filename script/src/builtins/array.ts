@@ -2,7 +2,7 @@ import { createFault } from '../errors.ts';
 import { charge, itemBytes, newItems, spend } from '../meter.ts';
 import { equals, order } from '../values/compare.ts';
 import { Type as T, typeBit, typeName } from '../values/kinds.ts';
-import { offset, spanOf, spanOfRange, type Span } from '../values/span.ts';
+import { offset, type Span, spanOf, spanOfRange } from '../values/span.ts';
 import { type ArrayValue, array, type Int, type RangeValue, share, type Value } from '../values/value.ts';
 import { type Native, type NativeRuntime, owning, pure } from './native.ts';
 
@@ -36,7 +36,10 @@ export function sorted(rt: NativeRuntime, list: readonly Value[]): Value[] {
   if (first === undefined && list.length === 0) return [];
   const bit = typeBit(first);
   if ((bit & (T.int | T.float | T.string | T.char | T.bool | T.timestamp | T.unit)) === 0)
-    throw createFault('ErrorFunctionNotFound', `Function not found: elements of ${typeName(first)} cannot be sorted`);
+    throw createFault(
+      'ErrorFunctionNotFound',
+      `Function not found: elements of ${typeName(first)} cannot be sorted`,
+    );
   if (list.some((item) => typeBit(item) !== bit))
     throw createFault(
       'ErrorFunctionNotFound',
@@ -152,10 +155,12 @@ const writers: readonly Native[] = [
     items(list).reverse();
     return undefined;
   }),
-  owning('pad', [T.array, T.int, T.any], (rt, [list, length, value]) => fill(rt, list, length, value) as undefined),
-  owning('split', [T.array, T.int], (rt, [list, index]) =>
-    array(cut(rt, list, spanIn(items(list), index))),
+  owning(
+    'pad',
+    [T.array, T.int, T.any],
+    (rt, [list, length, value]) => fill(rt, list, length, value) as undefined,
   ),
+  owning('split', [T.array, T.int], (rt, [list, index]) => array(cut(rt, list, spanIn(items(list), index)))),
   owning('dedup', [T.array], (rt, [list]) => dedup(rt, list) as undefined),
   owning('sort', [T.array], (rt, [list]) => {
     (list as ArrayValue).items = sorted(rt, items(list));
@@ -168,7 +173,9 @@ const writers: readonly Native[] = [
 ];
 
 const partNatives: readonly Native[] = [
-  owning('drain', [T.array, T.range], (rt, [list, range]) => array(cut(rt, list, spanIn(items(list), range)))),
+  owning('drain', [T.array, T.range], (rt, [list, range]) =>
+    array(cut(rt, list, spanIn(items(list), range))),
+  ),
   owning('drain', [T.array, T.int, T.int], (rt, [list, start, count]) =>
     array(cut(rt, list, spanIn(items(list), start, count))),
   ),

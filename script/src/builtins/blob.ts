@@ -5,10 +5,10 @@ import { Type as T } from '../values/kinds.ts';
 import { offset, type Span, spanOf, spanOfRange } from '../values/span.ts';
 import {
   array,
-  blob,
   type BlobValue,
-  float,
+  blob,
   type FloatValue,
+  float,
   type Int,
   type RangeValue,
   type Value,

@@ -15,8 +15,14 @@ import {
   share,
   type Value,
 } from '../values/value.ts';
-import { type CallbackRequest, calling, type Native, type NativeCalls, type NativeRuntime } from './native.ts';
 import { listOf } from './array.ts';
+import {
+  type CallbackRequest,
+  calling,
+  type Native,
+  type NativeCalls,
+  type NativeRuntime,
+} from './native.ts';
 
 // Built-ins that call back are generators: they yield the calls they want made. So they are written once, whether
 // the callback waits for the host or not.
@@ -89,11 +95,7 @@ function* fold(list: readonly Value[], fn: FnValue, initial: Value, isReverse: b
 }
 
 /** What a comparer answers; a failure in one counts as "equal", as in the engine. */
-function* compare(
-  fn: FnValue,
-  a: Value,
-  b: Value,
-): Generator<CallbackRequest, number, Value> {
+function* compare(fn: FnValue, a: Value, b: Value): Generator<CallbackRequest, number, Value> {
   let answer: Value;
   try {
     answer = yield ask(fn, [share(a), share(b)]);
@@ -261,7 +263,7 @@ function* partitionMap(
   newEntries(rt, entries.size, entries.size);
   for (const key of orderedKeys(value as MapValue)) {
     const item = share(entries.get(key));
-    ((yield ask(fn, [key], [item], tempRef(item))) === true ? yes : no).set(key, item);
+    ((yield ask(fn, [key], [item], tempRef(rt, item))) === true ? yes : no).set(key, item);
   }
   return { yes, no };
 }
@@ -279,7 +281,7 @@ const mapping: readonly Native[] = [
     newEntries(rt, (value as MapValue).entries.size, (value as MapValue).entries.size);
     for (const key of orderedKeys(value as MapValue)) {
       const item = share((value as MapValue).entries.get(key));
-      entries.set(key, yield ask(pointer(fn), [key], [item], tempRef(item)));
+      entries.set(key, yield ask(pointer(fn), [key], [item], tempRef(rt, item)));
     }
     return map(entries);
   }),

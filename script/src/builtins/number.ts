@@ -9,7 +9,14 @@ import { Type as T } from '../values/kinds.ts';
 import { compareText } from '../values/order.ts';
 import { spanOf, spanOfRange } from '../values/span.ts';
 import { floatText } from '../values/text.ts';
-import { type CharValue, float, type FloatValue, type Int, type RangeValue, type Value } from '../values/value.ts';
+import {
+  type CharValue,
+  type FloatValue,
+  float,
+  type Int,
+  type RangeValue,
+  type Value,
+} from '../values/value.ts';
 import { type Native, pure, replacing } from './native.ts';
 
 const arithmetic = (message: string) => createFault('ErrorArithmetic', message);
@@ -18,8 +25,7 @@ const number = (value: Value): number => floatOf(value) ?? 0;
 function toInt(value: number): Int {
   const whole = Math.trunc(value);
   const isInside = whole >= -(2 ** 63) && whole < 2 ** 63;
-  if (!isInside)
-    throw arithmetic(`Integer overflow: to_int(${plainDigits(value)})`);
+  if (!isInside) throw arithmetic(`Integer overflow: to_int(${plainDigits(value)})`);
   return normalInt(BigInt(whole));
 }
 
@@ -31,8 +37,10 @@ function plainDigits(value: number): string {
   return whole + fraction + '0'.repeat(Math.max(0, Number(exponent) - fraction.length));
 }
 
-const radixText = (radix: number) => (_: unknown, [value]: Value[]) =>
-  BigInt.asUintN(64, BigInt(value as Int)).toString(radix);
+const radixText =
+  (radix: number) =>
+  (_: unknown, [value]: Value[]) =>
+    BigInt.asUintN(64, BigInt(value as Int)).toString(radix);
 
 /** Trims, takes a sign, no prefix and no underscores. */
 function parseInteger(text: string, radix: number): Int {

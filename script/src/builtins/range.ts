@@ -1,9 +1,9 @@
 import { createFault, type Fault } from '../errors.ts';
-import { floatOf } from '../values/compare.ts';
-import { Type as T } from '../values/kinds.ts';
 import { nowhere } from '../position.ts';
+import { floatOf } from '../values/compare.ts';
 import { normalInt } from '../values/int.ts';
-import { float, type Int, range, type RangeValue, sequence, type Value } from '../values/value.ts';
+import { Type as T } from '../values/kinds.ts';
+import { float, type Int, type RangeValue, range, sequence, type Value } from '../values/value.ts';
 import { type Native, pure } from './native.ts';
 
 function zeroStep(): Fault {

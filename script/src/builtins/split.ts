@@ -1,7 +1,7 @@
 import { charge, newItems } from '../meter.ts';
+import { utf8 } from '../values/blob.ts';
 import { charCount, charsOf, sliceChars } from '../values/chars.ts';
 import { textOf } from '../values/compare.ts';
-import { utf8 } from '../values/blob.ts';
 import { Type as T } from '../values/kinds.ts';
 import { offset } from '../values/span.ts';
 import { array, blob, char, type Int, type Value } from '../values/value.ts';
@@ -31,7 +31,10 @@ function splitLast(rt: NativeRuntime, s: Value, delimiter: Value, max: Value): V
   const all = pieces(rt, text(s), text(delimiter)).reverse();
   const count = Math.max(1, Number(max));
   if (all.length <= count) return list(rt, all);
-  const rest = all.slice(count - 1).reverse().join(text(delimiter));
+  const rest = all
+    .slice(count - 1)
+    .reverse()
+    .join(text(delimiter));
   return list(rt, [...all.slice(0, count - 1), rest]);
 }
 
@@ -41,7 +44,9 @@ export const splitNatives: readonly Native[] = [
     charge(rt, text(s).length * 2);
     return list(
       rt,
-      text(s).split(/\s+/u).filter((word) => word !== ''),
+      text(s)
+        .split(/\s+/u)
+        .filter((word) => word !== ''),
     );
   }),
   pure('split', [T.string, T.int], (rt, [s, index]) => {

@@ -5,7 +5,7 @@ import { charSequence } from '../values/getters.ts';
 import { Type as T } from '../values/kinds.ts';
 import { offset, spanOf, spanOfRange } from '../values/span.ts';
 import { toText } from '../values/text.ts';
-import { char, type CharValue, type Int, type RangeValue, type Value } from '../values/value.ts';
+import { type CharValue, char, type Int, type RangeValue, type Value } from '../values/value.ts';
 import { type Native, type NativeRuntime, pure, replacing } from './native.ts';
 
 const SC = T.string | T.char;
@@ -54,7 +54,10 @@ const replaced = (rt: NativeRuntime, value: Value, from: Value, to: Value): stri
   charge(rt, Math.max(0, growth) * 2);
   if (source.length + growth > rt.limits.stringLength)
     return newText(rt, ' '.repeat(rt.limits.stringLength + 1));
-  return newText(rt, source.replaceAll(text(from), () => text(to)));
+  return newText(
+    rt,
+    source.replaceAll(text(from), () => text(to)),
+  );
 };
 
 const upper = (rt: NativeRuntime, [value]: Value[]) => newText(rt, text(value).toUpperCase());

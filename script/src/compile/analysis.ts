@@ -16,7 +16,6 @@ interface Facts {
   readonly calls: ReadonlySet<string>;
 }
 
-
 export function analyse(script: Script, host: HostFunctions, hasForeignPointers: boolean): Reach {
   const definitions = [script.main, ...script.functions];
   const all = definitions.flatMap(withClosures);
@@ -26,7 +25,8 @@ export function analyse(script: Script, host: HostFunctions, hasForeignPointers:
     if (definition.isClosure) continue;
     byName.set(definition.name, [...(byName.get(definition.name) ?? []), definition]);
   }
-  const pointersWait = host.size > 0 && (hasForeignPointers || [...facts.values()].some(({ direct }) => direct));
+  const pointersWait =
+    host.size > 0 && (hasForeignPointers || [...facts.values()].some(({ direct }) => direct));
   const waiting = new Set<FunctionDefinition>();
   for (let grew = true; grew; ) {
     grew = false;

@@ -4,17 +4,17 @@ import { charge, checkArray, entryBytes, newEntries, newItems } from '../meter.t
 import type { AssignNode, ChainNode, LetNode, VariableNode } from '../parser/ast.ts';
 import { nowhere, type Position } from '../position.ts';
 import { concat, noSuchOperator, type Operator, operators } from '../values/arithmetic.ts';
+import { appendToBlob } from '../values/blob.ts';
 import { cellRef, type Ref, setEntry, slotRef } from '../values/ref.ts';
 import { type ArrayValue, type Cell, cell, Kind, share, type Value } from '../values/value.ts';
-import { type Code, plain, whenReady, waiting, withOperands } from './code.ts';
-import { type Context, lookAt, valueOf, variableOf } from './context.ts';
+import { type Code, plain, waiting, whenReady, withOperands } from './code.ts';
+import { type Context, keep, lookAt, variableOf } from './context.ts';
 import { fastChainAssign } from './fast-chain.ts';
 import type { Frame, Run, Runtime } from './runtime.ts';
 import { compileBaseRef, planSteps, refStep, refuseConstant, targetStep } from './targets.ts';
-import { appendToBlob } from '../values/blob.ts';
 
 export function compileLet(node: LetNode, context: Context): Code {
-  const value = node.value === null ? plain(() => undefined, 0) : valueOf(node.value, context);
+  const value = node.value === null ? plain(() => undefined, 0) : keep(node.value, context);
   const { variable, topLevel } = node;
   const { slot, name, constant, captured } = variable;
   const { program } = context;
@@ -89,7 +89,7 @@ export function compileAssign(node: AssignNode, context: Context): Code {
   const { target } = node;
   if (target.type === 'variable') return compileVariableAssign(node, target, context);
   if (target.type === 'chain') return compileChainAssign(node, target, context);
-  const value = valueOf(node.value, context);
+  const value = keep(node.value, context);
   const { position } = target;
   const name = target.type === 'global' ? target.name : '';
   return withOperands(
@@ -109,7 +109,7 @@ export function compileAssign(node: AssignNode, context: Context): Code {
 }
 
 function compileVariableAssign(node: AssignNode, target: VariableNode, context: Context): Code {
-  const value = node.op === '' ? valueOf(node.value, context) : lookAt(node.value, context);
+  const value = node.op === '' ? keep(node.value, context) : lookAt(node.value, context);
   const { name, position } = target;
   const variable = variableOf(target, context);
   if (variable === null) {
@@ -129,7 +129,7 @@ function compileVariableAssign(node: AssignNode, target: VariableNode, context: 
     [value],
     1,
     (rt, s, [result]) => {
-      const ref = captured ? cellRef(s[slot] as Cell, null) : slotRef(s, slot, null);
+      const ref = captured ? cellRef(rt, s[slot] as Cell, null) : slotRef(rt, s, slot, null);
       if (node.op === '') ref.set(result);
       else assignOperator(rt, ref, node.op, result, node.position);
       return undefined;
@@ -160,12 +160,12 @@ function plainAssign({ op, position }: AssignNode, slot: number, value: Run): Ru
         s[slot] = concat(rt, a, b);
         return undefined;
       }
-      assignOperator(rt, slotRef(s, slot, null), op, b, position);
+      assignOperator(rt, slotRef(rt, s, slot, null), op, b, position);
       return undefined;
     };
   return (rt, s) => {
     const b = value(rt, s);
-    assignOperator(rt, slotRef(s, slot, null), op, b, position);
+    assignOperator(rt, slotRef(rt, s, slot, null), op, b, position);
     return undefined;
   };
 }
@@ -175,7 +175,7 @@ function compileChainAssign(node: AssignNode, target: ChainNode, context: Contex
   const fast = fastChainAssign(node, target, context);
   if (fast !== null) return fast;
   const { steps, operands } = planSteps(target);
-  const codes = [valueOf(node.value, context), ...operands.map((operand) => lookAt(operand, context))];
+  const codes = [keep(node.value, context), ...operands.map((operand) => lookAt(operand, context))];
   const base = compileBaseRef(target.base, context);
   const { base: start } = target;
   const last = steps.length - 1;

@@ -1,3 +1,4 @@
+import { nativesNamed } from '../builtins/registry.ts';
 import { isFault, placed } from '../errors.ts';
 import { functionNotFound } from '../faults.ts';
 import type { BinaryNode, UnaryNode } from '../parser/ast.ts';
@@ -5,13 +6,12 @@ import { nowhere, type Position } from '../position.ts';
 import { noSuchOperator, type Operator, operators } from '../values/arithmetic.ts';
 import { equals, order } from '../values/compare.ts';
 import { negateInt } from '../values/int.ts';
+import { tempRef } from '../values/ref.ts';
 import { float, Kind, type Value } from '../values/value.ts';
 import { type Code, plain, withOperands } from './code.ts';
 import { type Context, lookAt } from './context.ts';
-import { runNative, selectNative } from './invoke.ts';
-import { nativesNamed } from '../builtins/registry.ts';
-import { tempRef } from '../values/ref.ts';
 import { fastBinary } from './fast-binary.ts';
+import { runNative, selectNative } from './invoke.ts';
 import type { Runtime } from './runtime.ts';
 
 export type Apply = (rt: Runtime, a: Value, b: Value) => Value;
@@ -110,7 +110,7 @@ function compileIn(node: BinaryNode, context: Context): Code {
     (rt, _, args) => {
       const native = selectNative(natives, args);
       if (native === null) throw functionNotFound('contains', args, position);
-      const found = runNative(rt, program, native, args, tempRef(args[0]), position) as Value;
+      const found = runNative(rt, program, native, args, tempRef(rt, args[0]), position) as Value;
       return node.op === 'in' ? found : !found;
     },
     false,
@@ -150,4 +150,3 @@ function negate(value: number | bigint, position: Position): Value {
     throw error;
   }
 }
-

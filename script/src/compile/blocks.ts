@@ -2,7 +2,7 @@ import { tooManyOperations } from '../meter.ts';
 import type { BlockNode, IfNode, Statement } from '../parser/ast.ts';
 import type { Position } from '../position.ts';
 import type { Value } from '../values/value.ts';
-import { type Code, isPromise, plain, whenReady, totalCost, waiting } from './code.ts';
+import { type Code, isPromise, plain, totalCost, waiting, whenReady } from './code.ts';
 import type { Context } from './context.ts';
 import { compileCondition } from './logic.ts';
 import { Flow, type Frame, type Run, type Runtime, type RunWaiting } from './runtime.ts';

@@ -1,22 +1,13 @@
-import { functionNotFound, typeMismatch } from '../faults.ts';
 import { nativesNamed } from '../builtins/registry.ts';
 import { createFault } from '../errors.ts';
+import { functionNotFound, typeMismatch } from '../faults.ts';
 import type { CallNode, Expression } from '../parser/ast.ts';
 import { reachable } from '../parser/parser.ts';
 import { tempRef } from '../values/ref.ts';
 import { type Cell, cell, type FnValue, Kind, type Value } from '../values/value.ts';
 import { type Code, plain, totalCost, withOperands } from './code.ts';
-import { type Context, lookAt, valueOf } from './context.ts';
-import {
-
-  callHost,
-  callPointer,
-  createFrame,
-  enter,
-  enterPlain,
-  runNative,
-  selectNative,
-} from './invoke.ts';
+import { type Context, keep, lookAt } from './context.ts';
+import { callHost, callPointer, createFrame, enter, enterPlain, runNative, selectNative } from './invoke.ts';
 import type { CompiledFunction, Frame, Run } from './runtime.ts';
 import { compileBaseRef } from './targets.ts';
 
@@ -29,7 +20,7 @@ export function compileCall(node: CallNode, context: Context): Code {
 }
 
 function compileScriptCall(node: CallNode, fn: CompiledFunction, context: Context): Code {
-  const args = node.args.map((arg) => valueOf(arg, context));
+  const args = node.args.map((arg) => keep(arg, context));
   const { position } = node;
   if (!fn.waits && args.every((arg) => !arg.waits))
     return plain(
@@ -75,7 +66,7 @@ function compileBang(node: CallNode, fn: CompiledFunction, context: Context): Co
   }));
   const bound = { ...definition, slots, captures };
   const compiled = context.compileFunction(bound, context.program);
-  const args = node.args.map((arg) => valueOf(arg, context));
+  const args = node.args.map((arg) => keep(arg, context));
   return withOperands(
     args,
     2,
@@ -97,7 +88,7 @@ function compileNativeCall(node: CallNode, context: Context): Code {
   const changes = natives.some((native) => native.mode !== 'pure');
   const base = changes && args[0] !== undefined ? placeOf(args[0], context) : null;
   const onlyLooks = !isHost && (!changes || base !== null);
-  const codes = args.map((arg, i) => (i === 0 && onlyLooks ? lookAt(arg, context) : valueOf(arg, context)));
+  const codes = args.map((arg, i) => (i === 0 && onlyLooks ? lookAt(arg, context) : keep(arg, context)));
   const waits = isHost || (program.pointersWait && natives.some((native) => native.calls));
   return withOperands(
     codes,
@@ -105,7 +96,7 @@ function compileNativeCall(node: CallNode, context: Context): Code {
     (rt, s, values) => {
       const native = selectNative(natives, values);
       if (native !== null)
-        return runNative(rt, program, native, values, base?.(rt, s) ?? tempRef(values[0]), position);
+        return runNative(rt, program, native, values, base?.(rt, s) ?? tempRef(rt, values[0]), position);
       if (isHost) return callHost(rt, name, values, position);
       throw functionNotFound(name, values, position);
     },
@@ -135,7 +126,7 @@ const specials: Readonly<Record<string, Special | undefined>> = Object.assign(Ob
   call: ({ args, position }, context) => {
     if (args.length === 0) return null;
     const { program } = context;
-    const codes = args.map((arg) => valueOf(arg, context));
+    const codes = args.map((arg) => keep(arg, context));
     return withOperands(
       codes,
       2,
@@ -183,4 +174,3 @@ function createPointer(name: Value, position: number): Value {
     throw createFault('ErrorFunctionNotFound', `Function not found: ${name}`, position, { function: name });
   return { k: Kind.fn, name, closure: null, curried: [] };
 }
-

@@ -2,7 +2,7 @@ import type { ChainNode } from '../parser/ast.ts';
 import { type Ref, tempRef } from '../values/ref.ts';
 import { share, type Value } from '../values/value.ts';
 import { type Code, isPromise, plain, withOperands } from './code.ts';
-import { type Context, lookAt, valueOf } from './context.ts';
+import { type Context, keep, lookAt } from './context.ts';
 import { fastIndexRead } from './fast-chain.ts';
 import { fastMethod } from './fast-method.ts';
 import { createMethod, type Method, methodWaits } from './method.ts';
@@ -38,17 +38,20 @@ function compileReads(node: ChainNode, context: Context): Code {
 
 function compileWithMethods(node: ChainNode, context: Context): Code {
   const { steps, operands } = planSteps(node);
-  const methods = steps.map(({ step }) => (step.type === 'method' ? createMethod(step, context.program) : null));
+  const methods = steps.map(({ step }) =>
+    step.type === 'method' ? createMethod(step, context.program) : null,
+  );
   const waits = steps.some(({ step }) => step.type === 'method' && methodWaits(step, context.program));
   const base = compileBaseRef(node.base, context);
-  const codes = operands.map((operand) => valueOf(operand, context));
-  if (base === null) codes.push(valueOf(node.base, context));
-  const cost = 2 + steps.length + methods.filter((method) => method !== null).length - (base === null ? 1 : 0);
+  const codes = operands.map((operand) => keep(operand, context));
+  if (base === null) codes.push(keep(node.base, context));
+  const cost =
+    2 + steps.length + methods.filter((method) => method !== null).length - (base === null ? 1 : 0);
   return withOperands(
     codes,
     cost,
     (rt, s, values) => {
-      const start = base === null ? tempRef(values[values.length - 1]) : base(rt, s);
+      const start = base === null ? tempRef(rt, values[values.length - 1]) : base(rt, s);
       return walk(rt, steps, methods, 0, start, values);
     },
     waits,
@@ -70,15 +73,17 @@ function walk(
     if (plan.step.optional && ref.get() === undefined) return undefined;
     const method = methods[i];
     if (method === null || method === undefined) {
-      ref = hasMethodAfter(methods, i) ? refStep(rt, ref, plan, values) : tempRef(readStep(rt, ref.get(), plan, values));
+      ref = hasMethodAfter(methods, i)
+        ? refStep(rt, ref, plan, values)
+        : tempRef(rt, readStep(rt, ref.get(), plan, values));
       continue;
     }
     const count = plan.step.type === 'method' ? plan.step.args.length : 0;
     const result = method(rt, ref, values.slice(plan.at, plan.at + count));
     if (i === steps.length - 1) return result;
     if (isPromise(result))
-      return result.then((value) => walk(rt, steps, methods, i + 1, tempRef(value), values));
-    ref = tempRef(result);
+      return result.then((value) => walk(rt, steps, methods, i + 1, tempRef(rt, value), values));
+    ref = tempRef(rt, result);
   }
   return share(ref.get());
 }

@@ -1,5 +1,5 @@
-import type { Frame, Run, Runtime, RunWaiting } from './runtime.ts';
 import type { Value } from '../values/value.ts';
+import type { Frame, Run, Runtime, RunWaiting } from './runtime.ts';
 
 /**
  * A compiled node. What cannot reach a host function is a plain synchronous closure; the rest may answer with a

@@ -133,7 +133,18 @@ type StatementNode = Extract<
   AnyNode,
   {
     type:
-      | 'if' | 'switch' | 'block' | 'loop' | 'for' | 'let' | 'assign' | 'jump' | 'throw' | 'try' | 'import' | 'empty';
+      | 'if'
+      | 'switch'
+      | 'block'
+      | 'loop'
+      | 'for'
+      | 'let'
+      | 'assign'
+      | 'jump'
+      | 'throw'
+      | 'try'
+      | 'import'
+      | 'empty';
   }
 >;
 

@@ -1,8 +1,8 @@
 import type { HostFunctions } from '../host.ts';
 import type { AnyNode, BlockNode, FunctionDefinition, Variable, VariableNode } from '../parser/ast.ts';
+import type { Value } from '../values/value.ts';
 import type { Code } from './code.ts';
 import type { CompiledFunction } from './runtime.ts';
-import type { Value } from '../values/value.ts';
 
 /** What all functions of a program share while they are compiled. */
 export interface Program {
@@ -17,11 +17,7 @@ export interface Program {
   readonly session: SessionWriter | null;
 }
 
-export type SessionWriter = (
-  name: string,
-  constant: boolean,
-  cell: { v: Value; shared: boolean },
-) => void;
+export type SessionWriter = (name: string, constant: boolean, cell: { v: Value; shared: boolean }) => void;
 
 /** Where a node stands. */
 export interface Context {
@@ -53,7 +49,7 @@ export const lookAt = (node: AnyNode, context: Context): Code =>
   context.compile(node, { ...context, direct: false, borrow: true });
 
 /** A value that some place will keep. */
-export const valueOf = (node: AnyNode, context: Context): Code =>
+export const keep = (node: AnyNode, context: Context): Code =>
   context.compile(node, { ...context, direct: false, borrow: false });
 
 export const variableOf = (node: VariableNode, { borrowed }: Context): Variable | null =>

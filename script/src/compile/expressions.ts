@@ -14,7 +14,7 @@ import type { Ref } from '../values/ref.ts';
 import { toText } from '../values/text.ts';
 import { array, type Cell, type FnValue, Kind, map, share, type Value } from '../values/value.ts';
 import { type Code, plain, withOperands } from './code.ts';
-import { type Context, lookAt, valueOf, variableOf } from './context.ts';
+import { type Context, keep, lookAt, variableOf } from './context.ts';
 import type { Run } from './runtime.ts';
 
 export function compileConst(node: ConstNode): Code {
@@ -73,7 +73,7 @@ export function compileGlobal({ space, name, position }: GlobalNode): Code {
 }
 
 export function compileArray(node: ArrayNode, context: Context): Code {
-  const items = node.items.map((item) => valueOf(item, context));
+  const items = node.items.map((item) => keep(item, context));
   return withOperands(
     items,
     1,
@@ -86,7 +86,7 @@ export function compileArray(node: ArrayNode, context: Context): Code {
 }
 
 export function compileMap({ keys, values }: MapNode, context: Context): Code {
-  const codes = values.map((value) => valueOf(value, context));
+  const codes = values.map((value) => keep(value, context));
   return withOperands(
     codes,
     1,
@@ -137,4 +137,3 @@ export function compileClosure({ definition }: ClosureNode, context: Context): C
   };
   return plain(run, 1);
 }
-

@@ -3,7 +3,7 @@ import { getIndex } from '../values/access.ts';
 import { ownSlot, slotRef } from '../values/ref.ts';
 import { type ArrayValue, Kind, share, type Value } from '../values/value.ts';
 import { type Code, plain } from './code.ts';
-import { type Context, lookAt, valueOf } from './context.ts';
+import { type Context, keep, lookAt } from './context.ts';
 import { localSlot } from './fast-binary.ts';
 import { targetStep } from './targets.ts';
 
@@ -37,7 +37,7 @@ export function fastChainAssign(node: AssignNode, target: ChainNode, context: Co
   if (!isPlain || step?.type !== 'index' || step.optional) return null;
   if (target.base.type === 'variable' && target.base.variable?.constant === true) return null;
   const index = lookAt(step.index, context);
-  const value = valueOf(node.value, context);
+  const value = keep(node.value, context);
   if (index.waits || value.waits) return null;
   const at = index.run;
   const assigned = value.run;
@@ -49,12 +49,12 @@ export function fastChainAssign(node: AssignNode, target: ChainNode, context: Co
       const of = s[slot] as Value;
       if (typeof of === 'object' && of.k === Kind.array && typeof i === 'number') {
         if (i >= 0 && i < of.items.length) {
-          const own = of.shared ? (ownSlot(s, slot) as ArrayValue) : of;
+          const own = of.shared ? (ownSlot(rt, s, slot) as ArrayValue) : of;
           own.items[i] = result;
           return undefined;
         }
       }
-      targetStep(rt, slotRef(s, slot, null), plan, [i], result, false).set(result);
+      targetStep(rt, slotRef(rt, s, slot, null), plan, [i], result, false).set(result);
       return undefined;
     },
     index.cost + value.cost + 3,

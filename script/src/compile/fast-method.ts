@@ -1,12 +1,12 @@
-import { nativesNamed } from '../builtins/registry.ts';
 import type { Native } from '../builtins/native.ts';
+import { nativesNamed } from '../builtins/registry.ts';
 import { placed } from '../errors.ts';
 import type { ChainNode } from '../parser/ast.ts';
 import { typeBit } from '../values/kinds.ts';
-import { ownSlot, slotRef } from '../values/ref.ts';
+import { ownSlot, type Ref, slotRef } from '../values/ref.ts';
 import { Kind, type Value } from '../values/value.ts';
 import { type Code, plain } from './code.ts';
-import { type Context, valueOf } from './context.ts';
+import { type Context, keep } from './context.ts';
 import { localSlot } from './fast-binary.ts';
 import { createMethod } from './method.ts';
 import type { Run } from './runtime.ts';
@@ -26,11 +26,11 @@ export function fastMethod(node: ChainNode, context: Context): Code | null {
     (native): native is Plain =>
       native.types.length === step.args.length + 1 && !native.calls && native.mode !== 'ref',
   );
-  const codes = step.args.map((arg) => valueOf(arg, context));
+  const codes = step.args.map((arg) => keep(arg, context));
   if (natives.length === 0 || codes.some((code) => code.waits) || codes.length > 1) return null;
   const method = createMethod(step, program);
   const general = (rt: Parameters<Run>[0], s: Parameters<Run>[1], args: Value[]): Value =>
-    method(rt, slotRef(s, slot, null), args) as Value;
+    method(rt, slotRef(rt, s, slot, null), args) as Value;
   const run = select(natives, slot, codes[0]?.run as Run | undefined, step.position, general);
   return plain(run, 4 + codes.reduce((sum, code) => sum + code.cost, 0));
 }
@@ -53,8 +53,8 @@ function select(
     const native = isMap ? undefined : natives.find((each) => matches(each, bit, args));
     if (native === undefined) return general(rt, s, args);
     try {
-      const owned = native.mode === 'own' ? ownSlot(s, slot) : self;
-      return native.run(rt, args.length === 0 ? [owned] : [owned, args[0]], noPlace);
+      const owned = native.mode === 'own' ? ownSlot(rt, s, slot) : self;
+      return native.run(rt, args.length === 0 ? [owned] : [owned, args[0]], noPlace as unknown as Ref);
     } catch (error) {
       throw placed(error, position);
     }
@@ -65,5 +65,5 @@ const matches = ({ types }: Plain, bit: number, args: readonly Value[]): boolean
   ((types[0] as number) & bit) !== 0 &&
   (args.length === 0 || ((types[1] as number) & typeBit(args[0])) !== 0);
 
-/** Only `ref` built-ins look at their place, and none of them comes here. */
-const noPlace = slotRef([undefined], 0, null);
+/** Only built-ins that replace their receiver look at its place, and none of them comes here. */
+const noPlace = { get: () => undefined, set: () => undefined, own: () => undefined, constant: null };

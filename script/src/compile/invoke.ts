@@ -1,8 +1,8 @@
+import type { CallbackRequest, Native, NativeCalls } from '../builtins/native.ts';
+import { nativesNamed } from '../builtins/registry.ts';
 import { placed, throughCall } from '../errors.ts';
 import { functionNotFound, nonPureOnConstant, stackOverflow } from '../faults.ts';
 import type { Position } from '../position.ts';
-import { nativesNamed } from '../builtins/registry.ts';
-import type { CallbackRequest, Native, NativeCalls } from '../builtins/native.ts';
 import { typeBit } from '../values/kinds.ts';
 import { type Ref, tempRef } from '../values/ref.ts';
 import { cell, type FnValue, share, type Value } from '../values/value.ts';
@@ -212,7 +212,7 @@ function callBack(
   if (wanted === args.length + extras.length)
     return callPointer(rt, program, fn, [...args, ...extras], self, position);
   if (wanted === args.length - 1 && args.length > 0)
-    return callPointer(rt, program, fn, args.slice(1), self ?? tempRef(args[0]), position);
+    return callPointer(rt, program, fn, args.slice(1), self ?? tempRef(rt, args[0]), position);
   return callPointer(rt, program, fn, args, self, position);
 }
 
@@ -230,7 +230,7 @@ function callNamed(
   if (!script(count) && script(count + extras.length) && extras.length > 0)
     return callPointer(rt, program, fn, [...args, ...extras], self, position);
   if (!script(count) && args.length > 0 && script(count - 1))
-    return callPointer(rt, program, fn, args.slice(1), self ?? tempRef(args[0]), position);
+    return callPointer(rt, program, fn, args.slice(1), self ?? tempRef(rt, args[0]), position);
   return callPointer(rt, program, fn, args, self, position);
 }
 
@@ -258,7 +258,7 @@ export function callPointer(
   const script = program.functions.get(`${fn.name}/${args.length}`);
   if (script !== undefined)
     return enter(rt, script, createFrame(script, rt.frame, self, args), rt.frame, position);
-  return callByName(rt, program, fn.name, [...args], tempRef(args[0]), position);
+  return callByName(rt, program, fn.name, [...args], tempRef(rt, args[0]), position);
 }
 
 /** A closure sees the constants that existed when it was made. */

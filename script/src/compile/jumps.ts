@@ -1,12 +1,19 @@
-import { createThrown, type Fault, isFault, isSystemFault, outermostPosition, stackOverflowOf } from '../errors.ts';
-import { faultTextInside } from '../errors.ts';
+import {
+  createThrown,
+  type Fault,
+  faultTextInside,
+  isFault,
+  isSystemFault,
+  outermostPosition,
+  stackOverflowOf,
+} from '../errors.ts';
 import { moduleNotFound, typeMismatch } from '../faults.ts';
 import type { ImportNode, JumpNode, ThrowNode, TryNode } from '../parser/ast.ts';
 import { columnOf, lineOf, nowhere, type Position } from '../position.ts';
 import { toText } from '../values/text.ts';
 import { cell, map, type Value } from '../values/value.ts';
-import { type Code, isPromise, plain, whenReady, waiting, withOperands } from './code.ts';
-import { type Context, lookAt, valueOf } from './context.ts';
+import { type Code, isPromise, plain, waiting, whenReady, withOperands } from './code.ts';
+import { type Context, keep, lookAt } from './context.ts';
 import { Flow, type Frame, type Run, type Runtime } from './runtime.ts';
 
 const nothing: Code = plain(() => undefined, 0);
@@ -14,7 +21,7 @@ const flows = { return: Flow.back, break: Flow.leave, continue: Flow.next } as c
 
 /** A jump between statements is a flag; one from inside an expression unwinds like an exception. */
 export function compileJump(node: JumpNode, context: Context): Code {
-  const value = node.value === null ? nothing : valueOf(node.value, context);
+  const value = node.value === null ? nothing : keep(node.value, context);
   const { jump } = node;
   if (!context.direct) {
     if (jump === 'return') context.marks.returnSignals = true;
@@ -72,7 +79,7 @@ export function compileThrow(node: ThrowNode, context: Context): Code {
     return plain((_, s) => {
       throw again(s[caught.slot] as Fault, position);
     }, 0);
-  const value = node.value === null ? nothing : valueOf(node.value, context);
+  const value = node.value === null ? nothing : keep(node.value, context);
   const raise = (rt: Runtime, thrown: Value): Value => {
     const fault = createThrown(thrown, toText(thrown), position);
     if (!context.direct || !context.inTry) throw fault;

@@ -2,8 +2,8 @@ import { typeMismatch } from '../faults.ts';
 import type { Expression, LogicNode } from '../parser/ast.ts';
 import type { Position } from '../position.ts';
 import type { Value } from '../values/value.ts';
-import { type Code, plain, whenReady, waiting } from './code.ts';
-import { type Context, lookAt, valueOf } from './context.ts';
+import { type Code, plain, waiting, whenReady } from './code.ts';
+import { type Context, keep, lookAt } from './context.ts';
 
 export function requireBool(value: Value, position: Position): boolean {
   if (typeof value !== 'boolean') throw typeMismatch(value, 'bool', position);
@@ -47,8 +47,8 @@ function compileShortCircuit(node: LogicNode, context: Context): Code {
 }
 
 function compileCoalesce(node: LogicNode, context: Context): Code {
-  const left = valueOf(node.left, context);
-  const right = valueOf(node.right, context);
+  const left = keep(node.left, context);
+  const right = keep(node.right, context);
   const cost = left.cost + right.cost + 1;
   if (left.waits || right.waits)
     return waiting(

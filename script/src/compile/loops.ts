@@ -6,8 +6,8 @@ import { charsOf } from '../values/chars.ts';
 import { normalInt } from '../values/int.ts';
 import { type Cell, cell, char, Kind, type RangeValue, share, type Value } from '../values/value.ts';
 import { pay } from './blocks.ts';
-import { type Code, isPromise, plain, whenReady, waiting } from './code.ts';
-import { type Context, type Marks, valueOf } from './context.ts';
+import { type Code, isPromise, plain, waiting, whenReady } from './code.ts';
+import { type Context, keep, type Marks } from './context.ts';
 import { catchSignals } from './jumps.ts';
 import { compileCondition } from './logic.ts';
 import { Flow, type Frame, type Run, type Runtime, type RunWaiting } from './runtime.ts';
@@ -166,7 +166,7 @@ function rangeItems({ start, end, inclusive }: RangeValue): Items {
 }
 
 export function compileFor(node: ForNode, context: Context): Code {
-  const iterable = valueOf(node.iterable, { ...context, borrow: false });
+  const iterable = keep(node.iterable, { ...context, borrow: false });
   const body = compileBody(node, context);
   const set = setter(node);
   const position = node.iterable.position;

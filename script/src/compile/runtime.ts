@@ -1,8 +1,8 @@
 import type { Exit, Fault } from '../errors.ts';
 import type { Meter } from '../meter.ts';
 import type { FunctionDefinition } from '../parser/ast.ts';
-import type { Cell, Closure, Value } from '../values/value.ts';
 import type { Ref } from '../values/ref.ts';
+import type { Cell, Closure, Value } from '../values/value.ts';
 
 /** How a statement ended, beside its value; anything but `Flow.on` leaves the blocks around it. */
 export const Flow = { on: 0, next: 1, leave: 2, back: 3, failed: 4 } as const;

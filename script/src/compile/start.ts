@@ -1,8 +1,15 @@
-import { createHostCaller, type HostCall, type HostFunction, type HostSignature, terminated } from '../host.ts';
+import { steadyClock } from '../clock.ts';
+import {
+  createHostCaller,
+  type HostCall,
+  type HostFunction,
+  type HostSignature,
+  terminated,
+} from '../host.ts';
 import type { Limits } from '../limits.ts';
+import { outOfMemory } from '../meter.ts';
 import { measure } from './memory.ts';
 import { Flow, type Runtime } from './runtime.ts';
-import { outOfMemory } from '../meter.ts';
 
 const operationsPerTurn = 20_000;
 
@@ -15,6 +22,7 @@ interface Settings {
   readonly host?: Readonly<Record<string, HostFunction>>;
   readonly signal?: AbortSignal;
   readonly print?: (text: string) => void;
+  readonly now?: () => number;
 }
 
 /** The state of a new run; `finish` gives back what waits for its end. */
@@ -34,6 +42,7 @@ export function createRuntime(script: Start, settings: Settings): { rt: Runtime;
     left: limits.operations,
     memory: limits.memoryBytes,
     recount: () => recount(rt),
+    now: settings.now ?? steadyClock,
     flow: Flow.on,
     fault: null,
     depth: 0,
@@ -77,7 +86,9 @@ interface Clock {
 function startClock(ms: number, outer: AbortSignal | undefined): Clock {
   const controller = new AbortController();
   const ended = new Promise<never>((_, reject) => {
-    controller.signal.addEventListener('abort', () => reject(controller.signal.reason as Error), { once: true });
+    controller.signal.addEventListener('abort', () => reject(controller.signal.reason as Error), {
+      once: true,
+    });
   });
   ended.catch(() => undefined);
   const end = (why?: string) => controller.abort(terminated(why));

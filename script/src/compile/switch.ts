@@ -1,9 +1,9 @@
 import type { Expression, SwitchCase, SwitchNode } from '../parser/ast.ts';
 import { identical } from '../values/compare.ts';
-import { array, Kind, map, range, type RangeValue, type Value } from '../values/value.ts';
 import { maxInt } from '../values/int.ts';
+import { array, Kind, map, type RangeValue, range, type Value } from '../values/value.ts';
 import { pay } from './blocks.ts';
-import { type Code, isPromise, plain, whenReady, waiting } from './code.ts';
+import { type Code, isPromise, plain, waiting, whenReady } from './code.ts';
 import { type Context, lookAt } from './context.ts';
 import { compileCondition } from './logic.ts';
 import type { Frame, Run, Runtime } from './runtime.ts';
@@ -39,7 +39,8 @@ export function compileSwitch(node: SwitchNode, context: Context): Code {
   const waits = all.some(({ body, guard }) => body.waits || guard?.waits === true);
   if (waits || subject.waits)
     return waiting(
-      (rt, s) => whenReady(subject.run(rt, s), (value) => choose(rt, s, candidates(rt, arms, value), 0, node)),
+      (rt, s) =>
+        whenReady(subject.run(rt, s), (value) => choose(rt, s, candidates(rt, arms, value), 0, node)),
       subject.cost + 1,
       jumps,
     );
@@ -96,9 +97,7 @@ function choose(
       pay(rt, guard.cost, node.position);
       const passed = guard.run(rt, s);
       if (isPromise(passed))
-        return passed.then((yes) =>
-          yes ? runArm(rt, s, body, node) : choose(rt, s, found, i + 1, node),
-        );
+        return passed.then((yes) => (yes ? runArm(rt, s, body, node) : choose(rt, s, found, i + 1, node)));
       if (!passed) continue;
     }
     return runArm(rt, s, body, node);

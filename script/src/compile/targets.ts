@@ -23,18 +23,20 @@ export function compileBaseRef(base: Expression, context: Context): BaseRef | nu
   if (base.type === 'global')
     return (rt) => {
       if (!rt.globals.has(base.name)) throw variableNotFound(`global::${base.name}`, base.position);
-      return tempRef(share(rt.globals.get(base.name)), base.name);
+      return tempRef(rt, share(rt.globals.get(base.name)), base.name);
     };
   if (base.type !== 'variable') return null;
   const { name } = base;
   const variable = variableOf(base, context);
   if (variable === null) {
     if (!program.constants.has(name)) return null;
-    return () => tempRef(share(program.constants.get(name)), name);
+    return (rt) => tempRef(rt, share(program.constants.get(name)), name);
   }
   const constant = variable.constant ? name : null;
   const { slot, captured } = variable;
-  return captured ? (_, s) => cellRef(s[slot] as Cell, constant) : (_, s) => slotRef(s, slot, constant);
+  return captured
+    ? (rt, s) => cellRef(rt, s[slot] as Cell, constant)
+    : (rt, s) => slotRef(rt, s, slot, constant);
 }
 
 export interface Step {
@@ -57,7 +59,12 @@ export function planSteps(node: ChainNode): { steps: Step[]; operands: Expressio
 }
 
 /** Reads through a property or an index. */
-export function readStep(rt: Runtime, of: Value, { step, at, place }: Step, operands: readonly Value[]): Value {
+export function readStep(
+  rt: Runtime,
+  of: Value,
+  { step, at, place }: Step,
+  operands: readonly Value[],
+): Value {
   return step.type === 'property'
     ? getProperty(rt, of, step.name, step.position)
     : getIndex(rt, of, operands[at], place);
@@ -69,7 +76,7 @@ export function refStep(rt: Runtime, of: Ref, plan: Step, operands: readonly Val
   if (step.type === 'property') {
     const value = of.get();
     if (typeof value === 'object' && value.k === Kind.map) return propertyRef(rt, of, step.name) as Ref;
-    return tempRef(getProperty(rt, value, step.name, step.position));
+    return tempRef(rt, getProperty(rt, value, step.name, step.position));
   }
   return indexRef(rt, of, operands[at], place, '');
 }

@@ -23,7 +23,10 @@ export const looksAt = (cursor: Cursor, text: string): boolean =>
 export function take(cursor: Cursor): string {
   const code = cursor.source.codePointAt(cursor.offset);
   if (code === undefined) return '';
-  const text = code > 0xffff ? cursor.source.slice(cursor.offset, cursor.offset + 2) : cursor.source.charAt(cursor.offset);
+  const text =
+    code > 0xffff
+      ? cursor.source.slice(cursor.offset, cursor.offset + 2)
+      : cursor.source.charAt(cursor.offset);
   cursor.offset += text.length;
   if (text === '\n') {
     cursor.line += 1;

@@ -65,4 +65,16 @@ export const foreignSymbols: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Symbols kept free for later: an unknown operator after an operand, a reserved symbol before one. */
-export const unknownSymbols: readonly string[] = ['...', '++', '--', '!.', '<|', '|>', '#!', '@', '$', '~', '?'];
+export const unknownSymbols: readonly string[] = [
+  '...',
+  '++',
+  '--',
+  '!.',
+  '<|',
+  '|>',
+  '#!',
+  '@',
+  '$',
+  '~',
+  '?',
+];

@@ -110,7 +110,12 @@ export interface ClosureNode {
   readonly position: Position;
 }
 export type ChainStep =
-  | { readonly type: 'property'; readonly name: string; readonly optional: boolean; readonly position: Position }
+  | {
+      readonly type: 'property';
+      readonly name: string;
+      readonly optional: boolean;
+      readonly position: Position;
+    }
   | {
       readonly type: 'index';
       readonly index: Expression;

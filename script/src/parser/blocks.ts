@@ -41,7 +41,6 @@ export function endStatement(parser: Parser, statement: Statement): void {
   if (accept(parser, ';')) return;
   const isDo = statement.type === 'loop' && !statement.testFirst;
   if (selfTerminated.has(statement.type) && !isDo) return;
-  if (parser.token.kind === 'unknown')
-    throw unknownOperator(parser.token);
+  if (parser.token.kind === 'unknown') throw unknownOperator(parser.token);
   throw missing(';', 'to terminate this statement', parser.token.position);
 }

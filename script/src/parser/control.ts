@@ -91,8 +91,7 @@ function parseIterationNames(parser: Parser): { item: string; counter: string | 
   const item = takeName(parser).text;
   if (!accept(parser, ',')) throw missing(',', 'after the iteration variable name', parser.token.position);
   const counter = takeName(parser);
-  if (counter.text === item)
-    throw syntaxFault(`Duplicated variable name '${item}'`, counter.position);
+  if (counter.text === item) throw syntaxFault(`Duplicated variable name '${item}'`, counter.position);
   expect(parser, ')', 'to close the iteration variable');
   return { item, counter: counter.text };
 }

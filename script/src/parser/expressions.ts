@@ -2,9 +2,12 @@ import { syntaxFault } from '../errors.ts';
 import type { Token } from '../lexer/token.ts';
 import { char, float } from '../values/value.ts';
 import type { BlockNode, Expression, LogicNode } from './ast.ts';
-import { binaryPrecedence, isRightAssociative } from './operators.ts';
+import { parseBlock, parseStatements } from './blocks.ts';
+import { parseDo, parseFor, parseIf, parseLoop, parseWhile } from './control.ts';
 import { parseClosure } from './functions.ts';
+import { requireBoolean } from './literal-types.ts';
 import { parseArray, parseMap } from './literals.ts';
+import { binaryPrecedence, isRightAssociative } from './operators.ts';
 import { parseCall, parseNamespaced, parsePostfix } from './postfix.ts';
 import { noteUnresolved, resolve } from './scope.ts';
 import {
@@ -17,10 +20,7 @@ import {
   unexpected,
   unknownOperator,
 } from './state.ts';
-import { parseBlock, parseStatements } from './blocks.ts';
-import { parseDo, parseFor, parseIf, parseLoop, parseWhile } from './control.ts';
 import { parseSwitch } from './switch.ts';
-import { requireBoolean } from './literal-types.ts';
 
 export function parseExpression(parser: Parser, level: number): Expression {
   const inner = deeper(parser, level, parser.token.position);
@@ -101,8 +101,7 @@ function unary(op: Token, operand: Expression): Expression {
   if (op.text !== '!' && operand.type === 'const') {
     const { value } = operand;
     if (typeof value === 'number' && op.text === '-') return { ...operand, value: 0 - value };
-    if (typeof value === 'number' || typeof value === 'bigint')
-      if (op.text === '+') return operand;
+    if (typeof value === 'number' || typeof value === 'bigint') if (op.text === '+') return operand;
   }
   return { type: 'unary', op: op.text, operand, position: op.position };
 }

@@ -4,16 +4,7 @@ import type { Position } from '../position.ts';
 import type { BlockNode, Expression, FunctionDefinition, Variable } from './ast.ts';
 import { parseBlock } from './blocks.ts';
 import { createFunctionScope, declare, type FunctionScope } from './scope.ts';
-import {
-  accept,
-  advance,
-  deeper,
-  isKeyword,
-  isSymbol,
-  missing,
-  type Parser,
-  reserved,
-} from './state.ts';
+import { accept, advance, deeper, isKeyword, isSymbol, missing, type Parser, reserved } from './state.ts';
 
 const receiverNames: ReadonlyMap<string, string> = new Map([
   ['int', 'i64'],
@@ -45,7 +36,10 @@ function parseFunctionName(parser: Parser): { name: string; receiver: string | n
     if (first.kind === 'string') throw noName(first);
     return { name: first.text, receiver: null };
   }
-  return { name: takeFunctionName(parser, false).text, receiver: receiverNames.get(first.text) ?? first.text };
+  return {
+    name: takeFunctionName(parser, false).text,
+    receiver: receiverNames.get(first.text) ?? first.text,
+  };
 }
 
 const noName = (token: Token) =>

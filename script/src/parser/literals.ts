@@ -35,7 +35,8 @@ export function parseMap(parser: Parser, level: number): Expression {
     values.push(parser.expression(parser, deeper(parser, level, parser.token.position)));
     if (accept(parser, ',') || isSymbol(parser, '}')) continue;
     const { kind, position: at } = parser.token;
-    if (kind === 'name' || kind === 'string') throw missing(',', 'to separate the items of this object map literal', at);
+    if (kind === 'name' || kind === 'string')
+      throw missing(',', 'to separate the items of this object map literal', at);
     throw missing('}', 'to end this object map literal', at);
   }
   advance(parser);
@@ -45,7 +46,8 @@ export function parseMap(parser: Parser, level: number): Expression {
 function parseKey(parser: Parser): Token {
   const { token } = parser;
   if (token.kind === 'reserved') throw reserved(token);
-  if (token.kind === 'template' && token.open) throw syntaxFault('Expecting name of a property', token.position);
+  if (token.kind === 'template' && token.open)
+    throw syntaxFault('Expecting name of a property', token.position);
   if (token.kind === 'name' || token.kind === 'string' || token.kind === 'template') return advance(parser);
   throw missing('}', 'to end this object map literal', token.position);
 }

@@ -56,7 +56,12 @@ function parseMember(parser: Parser, level: number, optional: boolean): ChainSte
 }
 
 /** `name(…)` or `name!(…)`; null when no call follows the name. */
-export function parseCall(parser: Parser, level: number, name: string, position: Position): Expression | null {
+export function parseCall(
+  parser: Parser,
+  level: number,
+  name: string,
+  position: Position,
+): Expression | null {
   const start = parser.token;
   const isBang = isSymbol(parser, '!');
   if (isBang) {

@@ -61,7 +61,8 @@ export function resolve(scope: FunctionScope, name: string): Variable | null {
 
 /** A closure that cannot find a name fails where it is made, and so do the closures around it. */
 export function noteUnresolved(scope: FunctionScope, name: string, position: Position): void {
-  for (let at: FunctionScope | null = scope; at !== null; at = at.outer) at.unresolved.push({ name, position });
+  for (let at: FunctionScope | null = scope; at !== null; at = at.outer)
+    at.unresolved.push({ name, position });
 }
 
 export function visibleNames(scope: FunctionScope): readonly string[] {

@@ -85,23 +85,19 @@ export function unexpected(token: Token) {
 const unknownSymbol = (token: Token, otherwise: string) =>
   syntaxFault(foreignSymbols.get(token.text) ?? otherwise, token.position);
 
-export const unknownOperator = (token: Token) =>
-  unknownSymbol(token, `Unknown operator: '${token.text}'`);
+export const unknownOperator = (token: Token) => unknownSymbol(token, `Unknown operator: '${token.text}'`);
 
 export const reserved = (token: Token) =>
   syntaxFault(`'${token.text}' is a reserved keyword`, token.position);
 
 export function takeName(parser: Parser): Token {
   if (parser.token.kind === 'reserved') throw reserved(parser.token);
-  if (parser.token.kind !== 'name')
-    throw syntaxFault('Expecting name of a variable', parser.token.position);
+  if (parser.token.kind !== 'name') throw syntaxFault('Expecting name of a variable', parser.token.position);
   return advance(parser);
 }
 
 const nonStarters: ReadonlySet<string> = new Set([';', '}', ',', ')', ']', '=>', ':', '=']);
-const expressionKeywords: ReadonlySet<string> = new Set(
-  'true false if switch while loop do for'.split(' '),
-);
+const expressionKeywords: ReadonlySet<string> = new Set('true false if switch while loop do for'.split(' '));
 
 /** Whether a value follows `return`, `throw` or `break`. */
 export function startsExpression(token: Token): boolean {

@@ -25,8 +25,7 @@ function parseCase(parser: Parser, level: number, afterRange: boolean): SwitchCa
   if (isDefault) advance(parser);
   let guard: Expression | null = null;
   if (isKeyword(parser, 'if')) {
-    if (isDefault)
-      throw syntaxFault('This switch case cannot have a condition', parser.token.position);
+    if (isDefault) throw syntaxFault('This switch case cannot have a condition', parser.token.position);
     advance(parser);
     guard = parseCondition(parser, deeper(parser, level, parser.token.position));
   }

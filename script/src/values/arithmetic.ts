@@ -1,9 +1,10 @@
-import { checkArray, charge, type Meter, newEntries, newItems, newText } from '../meter.ts';
+import { charge, checkArray, type Meter, newEntries, newItems, newText } from '../meter.ts';
 import { floatOf, textOf } from './compare.ts';
 import {
   addInts,
   andInts,
   divideInts,
+  maxInt,
   multiplyInts,
   orInts,
   powerOfInts,
@@ -16,18 +17,17 @@ import {
 import { toText } from './text.ts';
 import {
   array,
-  blob,
   type BlobValue,
+  blob,
   float,
   type Int,
   Kind,
-  map,
   type MapValue,
+  map,
   range,
   share,
   type Value,
 } from './value.ts';
-import { maxInt } from './int.ts';
 
 /** What an operator answers when it is not defined for its operands. */
 export const noSuchOperator = Symbol('no such operator');

@@ -6,8 +6,8 @@ import {
   type BlobValue,
   char,
   type FloatValue,
-  float,
   type FnValue,
+  float,
   type Int,
   type RangeValue,
   sequence,
@@ -98,7 +98,7 @@ const table: readonly Getter[] = [
   {
     name: 'elapsed',
     types: Type.timestamp,
-    get: (_, at) => float((performance.now() - (at as TimestampValue).ms) / 1000),
+    get: (meter, at) => float((meter.now() - (at as TimestampValue).ms) / 1000),
   },
 ];
 

@@ -49,8 +49,7 @@ export function divideInts(a: Int, b: Int): Int {
 }
 
 export function remainderOfInts(a: Int, b: Int): Int {
-  if (b === 0 || (b === -1 && a === minInt))
-    throw overflow('Modulo division by zero or overflow', a, '%', b);
+  if (b === 0 || (b === -1 && a === minInt)) throw overflow('Modulo division by zero or overflow', a, '%', b);
   if (typeof a === 'number' && typeof b === 'number') return (a % b) + 0;
   return normalInt(BigInt(a) % BigInt(b));
 }

@@ -92,6 +92,6 @@ const escapes: Readonly<Record<string, string>> = {
 
 const quoted = (text: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is escaped here
-  `"${text.replace(/["\\\u0000-\u001f\u007f-\u009f]/g, escape)}"`;
+  `"${text.replace(/["\\\u0000-\u001f\u007f-\u009f]/g, escaped)}"`;
 
-const escape = (char: string): string => escapes[char] ?? `\\u{${char.charCodeAt(0).toString(16)}}`;
+const escaped = (char: string): string => escapes[char] ?? `\\u{${char.charCodeAt(0).toString(16)}}`;

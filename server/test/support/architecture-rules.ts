@@ -63,6 +63,7 @@ const AMBIENT_RULES: readonly AmbientRule[] = [
     allowed: [
       { path: 'server/src/kernel/clock.ts', reason: 'the clock everything else is given' },
       { path: 'web/src/ui/clock.ts', reason: 'the clock of the browser, for the look of times only' },
+      { path: 'script/src/clock.ts', reason: 'the clock of `timestamp()`, unless the host gives its own' },
     ],
     message: 'reads the time; take it from a clock (kernel/clock.ts)',
   },
