@@ -62,11 +62,11 @@ describe('sizes', () => {
     ['let s = "x"; loop { s += s; }', 'Length of string too large'],
     ['let s = "x"; s.pad(2000000, "y")', 'Length of string too large'],
     ['let s = "xx"; loop { s.replace("x", "xx"); }', 'Length of string too large'],
-    ['let s = "x"; loop { s = `${s}${s}`; }', 'Length of string too large'],
+    [`let s = "x"; loop { s = \`\${s}\${s}\`; }`, 'Length of string too large'],
     ['let a = [1]; loop { a += a; }', 'Size of array/BLOB too large'],
     ['let a = []; a.pad(100001, 0)', 'Size of array/BLOB too large'],
     ['blob(100001)', 'Size of array/BLOB too large'],
-    ['let m = #{}; for i in 0..20000 { m[`k${i}`] = i; }', 'Size of object map too large'],
+    [`let m = #{}; for i in 0..20000 { m[\`k\${i}\`] = i; }`, 'Size of object map too large'],
   ])('stop %s', async (source, message) => {
     expect((await failureOf(source)).message).toContain(message);
   });

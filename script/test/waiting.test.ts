@@ -47,7 +47,7 @@ const places: readonly (readonly [string, string])[] = [
   ['do conditions', 'let n = 0; do { n += 1; } until h(n > 3); n'],
   ['loops with break values', 'let x = loop { if h(true) { break h(7); } }; x'],
   ['for iterables and bodies', 'let s = 0; for (x, i) in h([1, 2, 3]) { s += h(x) * i; } s'],
-  ['interpolations', '`a${h(1)}b${h("x") + h("y")}`'],
+  ['interpolations', `\`a\${h(1)}b\${h("x") + h("y")}\``],
   ['array and map literals', '[h(1), #{ a: h([2]), b: h("c") }]'],
   ['indices', 'let a = [1, 2, 3]; a[h(1)] = h(9); a[h(0)] += h(1); [a, a[h(-1)]]'],
   ['chains', 'let m = #{ l: [#{ t: [] }] }; m.l[h(0)].t.push(h(5)); m.l[h(0)].t[h(0)]'],

@@ -139,7 +139,10 @@ const writers: readonly Native[] = [
     spend(rt, all.length);
     return all.splice(at, 1)[0];
   }),
-  owning('clear', [T.array], (_, [list]) => void (items(list).length = 0)),
+  owning('clear', [T.array], (_, [list]) => {
+    items(list).length = 0;
+    return undefined;
+  }),
   owning('truncate', [T.array, T.int], (_, [list, count]) => {
     items(list).length = Math.min(items(list).length, Math.max(0, Number(count)));
     return undefined;

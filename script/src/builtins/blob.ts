@@ -169,7 +169,10 @@ const single: readonly Native[] = [
     const at = indexIn(value, index);
     return at < 0 || at >= bytes(value).length ? 0 : (cut(rt, value, { start: at, end: at + 1 })[0] ?? 0);
   }),
-  owning('clear', [T.blob], (_, [value]) => void (bytes(value).length = 0)),
+  owning('clear', [T.blob], (_, [value]) => {
+    bytes(value).length = 0;
+    return undefined;
+  }),
   owning('truncate', [T.blob, T.int], (_, [value, count]) => {
     bytes(value).length = Math.min(bytes(value).length, Math.max(0, Number(count)));
     return undefined;

@@ -124,32 +124,6 @@ function compile(node: AnyNode, context: Context): Code {
       return compileClosure(node, context);
     case 'chain':
       return compileChain(node, context);
-    default:
-      return compileStatement(node, context);
-  }
-}
-
-type StatementNode = Extract<
-  AnyNode,
-  {
-    type:
-      | 'if'
-      | 'switch'
-      | 'block'
-      | 'loop'
-      | 'for'
-      | 'let'
-      | 'assign'
-      | 'jump'
-      | 'throw'
-      | 'try'
-      | 'import'
-      | 'empty';
-  }
->;
-
-function compileStatement(node: StatementNode, context: Context): Code {
-  switch (node.type) {
     case 'if':
       return compileIf(node, context);
     case 'switch':

@@ -14,14 +14,8 @@ export type Json =
 
 /** A value as it leaves the script: a copy that shares nothing with it. */
 export function toJson(value: Value): Json {
-  switch (typeof value) {
-    case 'undefined':
-      return null;
-    case 'object':
-      return boxedToJson(value);
-    default:
-      return value;
-  }
+  if (value === undefined) return null;
+  return typeof value === 'object' ? boxedToJson(value) : value;
 }
 
 function boxedToJson(value: Extract<Value, object>): Json {
@@ -57,40 +51,24 @@ const int64 = (value: bigint): Value =>
 
 /** A value as it enters: whole numbers are integers, others floats; own properties only. */
 export function fromJson(json: unknown): Value {
-  switch (typeof json) {
-    case 'boolean':
-    case 'string':
-      return json;
-    case 'bigint':
-      return int64(json);
-    case 'number':
-      return Number.isSafeInteger(json) ? json + 0 : float(json);
-    case 'object':
-      if (json === null) return undefined;
-      if (Array.isArray(json)) return array(json.map(fromJson));
-      if (json instanceof Date) return json.toISOString();
-      return map(new Map(Object.entries(json).map(([key, item]) => [key, fromJson(item)])));
-    default:
-      return undefined;
-  }
+  if (typeof json === 'boolean' || typeof json === 'string') return json;
+  if (typeof json === 'bigint') return int64(json);
+  if (typeof json === 'number') return Number.isSafeInteger(json) ? json + 0 : float(json);
+  if (typeof json !== 'object' || json === null) return undefined;
+  if (Array.isArray(json)) return array(json.map(fromJson));
+  if (json instanceof Date) return json.toISOString();
+  return map(new Map(Object.entries(json).map(([key, item]) => [key, fromJson(item)])));
 }
 
 /** Writes JSON that also holds for integers beyond 2^53. */
 export function jsonText(value: Value): string {
   if (value === undefined) return 'null';
-  if (typeof value !== 'object') return typeof value === 'string' ? JSON.stringify(value) : String(value);
-  switch (value.k) {
-    case Kind.float:
-      return Number.isFinite(value.v) ? floatText(value.v) : 'null';
-    case Kind.array:
-      return `[${value.items.map(jsonText).join(',')}]`;
-    case Kind.map:
-      return `{${orderedKeys(value)
-        .map((key) => `${JSON.stringify(key)}:${jsonText(value.entries.get(key))}`)
-        .join(',')}}`;
-    case Kind.blob:
-      return JSON.stringify(value.bytes);
-    default:
-      return JSON.stringify(toText(value));
-  }
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value !== 'object') return String(value);
+  if (value.k === Kind.float) return Number.isFinite(value.v) ? floatText(value.v) : 'null';
+  if (value.k === Kind.array) return `[${value.items.map(jsonText).join(',')}]`;
+  if (value.k === Kind.blob) return JSON.stringify(value.bytes);
+  if (value.k !== Kind.map) return JSON.stringify(toText(value));
+  const entry = (key: string) => `${JSON.stringify(key)}:${jsonText(value.entries.get(key))}`;
+  return `{${orderedKeys(value).map(entry).join(',')}}`;
 }

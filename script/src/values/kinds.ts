@@ -32,19 +32,10 @@ const boxedBits: readonly number[] = [
 ];
 
 export function typeBit(value: Value): number {
-  switch (typeof value) {
-    case 'number':
-    case 'bigint':
-      return Type.int;
-    case 'string':
-      return Type.string;
-    case 'boolean':
-      return Type.bool;
-    case 'object':
-      return boxedBits[value.k] ?? 0;
-    case 'undefined':
-      return Type.unit;
-  }
+  if (typeof value === 'number' || typeof value === 'bigint') return Type.int;
+  if (typeof value === 'object') return boxedBits[value.k] ?? 0;
+  if (typeof value === 'string') return Type.string;
+  return typeof value === 'boolean' ? Type.bool : Type.unit;
 }
 
 const boxedNames: readonly string[] = [
@@ -62,19 +53,11 @@ const boxedNames: readonly string[] = [
 
 /** As `type_of` says it. */
 export function typeName(value: Value): string {
-  switch (typeof value) {
-    case 'number':
-    case 'bigint':
-      return 'i64';
-    case 'string':
-      return 'string';
-    case 'boolean':
-      return 'bool';
-    case 'object':
-      return value.k === Kind.range && value.inclusive ? 'range=' : (boxedNames[value.k] ?? '');
-    case 'undefined':
-      return '()';
-  }
+  if (typeof value === 'number' || typeof value === 'bigint') return 'i64';
+  if (typeof value === 'object')
+    return value.k === Kind.range && value.inclusive ? 'range=' : (boxedNames[value.k] ?? '');
+  if (typeof value === 'string') return 'string';
+  return typeof value === 'boolean' ? 'bool' : '()';
 }
 
 /** As a function's signature in an error says it. */

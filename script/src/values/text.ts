@@ -3,30 +3,17 @@ import { type FnValue, Kind, type RangeValue, type Value } from './value.ts';
 
 /** As `print`, interpolation and `+` with a string write it; only here unit is empty. */
 export function toText(value: Value): string {
-  switch (typeof value) {
-    case 'string':
-      return value;
-    case 'undefined':
-      return '';
-    case 'object':
-      return value.k === Kind.float ? floatText(value.v) : toDebug(value);
-    default:
-      return String(value);
-  }
+  if (typeof value === 'string') return value;
+  if (value === undefined) return '';
+  if (typeof value !== 'object') return String(value);
+  return value.k === Kind.float ? floatText(value.v) : boxedText(value);
 }
 
 /** As inside arrays and maps: strings quoted, unit written out. */
 export function toDebug(value: Value): string {
-  switch (typeof value) {
-    case 'string':
-      return quoted(value);
-    case 'undefined':
-      return '()';
-    case 'object':
-      return boxedText(value);
-    default:
-      return String(value);
-  }
+  if (typeof value === 'string') return quoted(value);
+  if (value === undefined) return '()';
+  return typeof value === 'object' ? boxedText(value) : String(value);
 }
 
 function boxedText(value: Extract<Value, object>): string {

@@ -54,20 +54,12 @@ export function plainValue(value: Value): unknown {
   if (value === undefined) return null;
   if (typeof value === 'bigint') return Number(value);
   if (typeof value !== 'object') return value;
-  switch (value.k) {
-    case Kind.float:
-      return Number.isFinite(value.v) ? value.v : toText(value);
-    case Kind.char:
-      return value.c;
-    case Kind.array:
-      return value.items.map(plainValue);
-    case Kind.map:
-      return Object.fromEntries([...value.entries].map(([key, item]) => [key, plainValue(item)]));
-    case Kind.blob:
-      return value.bytes;
-    default:
-      return toText(value);
-  }
+  if (value.k === Kind.float) return Number.isFinite(value.v) ? value.v : toText(value);
+  if (value.k === Kind.char) return value.c;
+  if (value.k === Kind.array) return value.items.map(plainValue);
+  if (value.k === Kind.blob) return value.bytes;
+  if (value.k !== Kind.map) return toText(value);
+  return Object.fromEntries([...value.entries].map(([key, item]) => [key, plainValue(item)]));
 }
 
 /** What a script does, in the form of the corpus. */
