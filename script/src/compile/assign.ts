@@ -9,7 +9,7 @@ import { cellRef, type Ref, setEntry, slotRef } from '../values/ref.ts';
 import { type ArrayValue, type Cell, cell, Kind, share, type Value } from '../values/value.ts';
 import { type Code, plain, waiting, whenReady, withOperands } from './code.ts';
 import { type Context, keep, lookAt, variableOf } from './context.ts';
-import { fastChainAssign } from './fast-chain.ts';
+import { fastChainAssign, fastEntryAssign } from './fast-chain.ts';
 import type { Frame, Run, Runtime } from './runtime.ts';
 import { compileBaseRef, planSteps, refStep, refuseConstant, targetStep } from './targets.ts';
 
@@ -174,32 +174,43 @@ function plainAssign({ op, position }: AssignNode, slot: number, value: Run): Ru
 function compileChainAssign(node: AssignNode, target: ChainNode, context: Context): Code {
   const fast = fastChainAssign(node, target, context);
   if (fast !== null) return fast;
-  const { steps, operands } = planSteps(target);
-  const codes = [keep(node.value, context), ...operands.map((operand) => lookAt(operand, context))];
+  const value = keep(node.value, context);
+  const { operands } = planSteps(target);
+  const store = createStore(node, target, context);
+  const entry = fastEntryAssign(node, target, value, (rt, s, assigned) => store(rt, s, assigned, []));
+  const cost = 2 + target.steps.length;
+  if (entry !== null) return plain(entry, value.cost + cost);
+  return withOperands(
+    [value, ...operands.map((operand) => lookAt(operand, context))],
+    cost,
+    (rt, s, [assigned, ...indices]) => store(rt, s, assigned, indices),
+    false,
+  );
+}
+
+type Store = (rt: Runtime, s: Frame, value: Value, indices: readonly Value[]) => Value;
+
+function createStore(node: AssignNode, target: ChainNode, context: Context): Store {
+  const { steps } = planSteps(target);
   const base = compileBaseRef(target.base, context);
   const { base: start } = target;
   const last = steps.length - 1;
-  return withOperands(
-    codes,
-    2 + steps.length,
-    (rt, s, [value, ...indices]) => {
-      if (base === null) throw variableNotFound(start.type === 'variable' ? start.name : '', start.position);
-      let ref = base(rt, s);
-      refuseConstant(start.type === 'this' ? unnamed(ref) : ref, start.position);
-      for (let i = 0; i <= last; i++) {
-        const plan = steps[i] as (typeof steps)[number];
-        if (plan.step.optional && ref.get() === undefined) return undefined;
-        ref =
-          i < last
-            ? refStep(rt, ref, plan, indices)
-            : targetStep(rt, ref, plan, indices, value, node.op !== '');
-      }
-      if (node.op === '') ref.set(value);
-      else assignOperator(rt, ref, node.op, value, node.position);
-      return undefined;
-    },
-    false,
-  );
+  return (rt, s, value, indices) => {
+    if (base === null) throw variableNotFound(start.type === 'variable' ? start.name : '', start.position);
+    let ref = base(rt, s);
+    refuseConstant(start.type === 'this' ? unnamed(ref) : ref, start.position);
+    for (let i = 0; i <= last; i++) {
+      const plan = steps[i] as (typeof steps)[number];
+      if (plan.step.optional && ref.get() === undefined) return undefined;
+      ref =
+        i < last
+          ? refStep(rt, ref, plan, indices)
+          : targetStep(rt, ref, plan, indices, value, node.op !== '');
+    }
+    if (node.op === '') ref.set(value);
+    else assignOperator(rt, ref, node.op, value, node.position);
+    return undefined;
+  };
 }
 
 /** Through `this` nobody knows what the constant is called. */

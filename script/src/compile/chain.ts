@@ -3,14 +3,14 @@ import { type Ref, tempRef } from '../values/ref.ts';
 import { share, type Value } from '../values/value.ts';
 import { type Code, isPromise, plain, withOperands } from './code.ts';
 import { type Context, keep, lookAt } from './context.ts';
-import { fastIndexRead } from './fast-chain.ts';
+import { fastIndexRead, fastPropertyRead } from './fast-chain.ts';
 import { fastMethod } from './fast-method.ts';
 import { createMethod, type Method, methodWaits } from './method.ts';
 import type { Runtime } from './runtime.ts';
 import { compileBaseRef, planSteps, readStep, refStep, type Step } from './targets.ts';
 
 export function compileChain(node: ChainNode, context: Context): Code {
-  const fast = fastIndexRead(node, context) ?? fastMethod(node, context);
+  const fast = fastIndexRead(node, context) ?? fastPropertyRead(node, context) ?? fastMethod(node, context);
   if (fast !== null) return fast;
   return node.steps.some((step) => step.type === 'method')
     ? compileWithMethods(node, context)

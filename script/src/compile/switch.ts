@@ -110,14 +110,23 @@ function runArm(rt: Runtime, s: Frame, body: Code, node: SwitchNode): Value | Pr
   return body.run(rt, s);
 }
 
+/** The same without waiting, and without a list for the usual labels: they have no guard. */
 function plainSwitch(subject: Run, arms: Arms, node: SwitchNode): Run {
-  const { exact } = arms;
+  const { exact, ranges, compared, fallback } = arms;
+  const isSimple = compared.length === 0 && [...exact.values()].every((found) => isPlain(found));
+  const hasGuardedRange = ranges.some(({ arm }) => arm.guard !== null);
+  if (!isSimple || hasGuardedRange)
+    return (rt, s) => choose(rt, s, candidates(rt, arms, subject(rt, s)), 0, node) as Value;
   return (rt, s) => {
     const value = subject(rt, s);
-    // The usual case first: one label without a guard.
-    const arm = typeof value === 'object' ? undefined : exact.get(value);
-    if (arm !== undefined && arm.length === 1 && arm[0]?.guard === null)
-      return runArm(rt, s, arm[0].body, node) as Value;
-    return choose(rt, s, candidates(rt, arms, value), 0, node) as Value;
+    const arm = typeof value === 'object' ? undefined : exact.get(value)?.[0];
+    if (arm !== undefined) return runArm(rt, s, arm.body, node) as Value;
+    for (let i = 0; i < ranges.length; i++) {
+      const range = ranges[i] as (typeof ranges)[number];
+      if (inRange(value, range.label)) return runArm(rt, s, range.arm.body, node) as Value;
+    }
+    return fallback === null ? undefined : (runArm(rt, s, fallback.body, node) as Value);
   };
 }
+
+const isPlain = (found: readonly Arm[]): boolean => found.length === 1 && found[0]?.guard === null;
