@@ -18,6 +18,8 @@ export interface CutOptions {
   readonly onRequest?: (chunk: Buffer, bytes: number) => Fate;
   readonly onReply?: (chunk: Buffer) => Fate;
   readonly delayMs?: () => number;
+  /** Any free one unless given. */
+  readonly port?: number;
 }
 
 /** CUT: a wire between a client and its peer on this machine, which can break in every way a wire breaks. */
@@ -60,7 +62,7 @@ export async function startCut(options: CutOptions): Promise<Cut> {
     client.on('close', () => peer.destroy());
     peer.on('close', () => client.destroy());
   });
-  server.listen(0, '0.0.0.0');
+  server.listen(options.port ?? 0, '0.0.0.0');
   await once(server, 'listening');
   const drop = (): number => {
     const count = sockets.size;

@@ -41,6 +41,9 @@ function plugIn(): void {
     port: Number(brokerPort),
     protocolVersion: 4,
     reconnectPeriod: 50,
+    // The worst kind of device: the broker keeps for it what comes while it is away.
+    clean: false,
+    clientId: 'door',
   });
   client.on('connect', () =>
     client.subscribe('door/+/set', { qos: 1 }, (error) => {

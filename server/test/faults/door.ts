@@ -81,7 +81,7 @@ function readCommands(log: string, entities: ReadonlyMap<string, string>): DoorC
   const lines = readFileSync(log, 'utf8').split('\n').filter(Boolean);
   return lines
     .map((line) => JSON.parse(line) as { at: number; door: string; command: string })
-    .map(({ at, door }) => ({ at, entityId: entities.get(door) ?? door }));
+    .map(({ at, door, command }) => ({ at, entityId: entities.get(door) ?? door, word: command }));
 }
 
 /** Each entity on a device of its own, so that none waits for another. */

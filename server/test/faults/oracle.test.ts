@@ -58,7 +58,7 @@ describe('the oracle', () => {
     ],
     ['an invented success', { commands: [], wishes: [] }, /^\(iv\) i1 is a success without/],
     ['an answer that is not true', { intents: [{ ...intent, state: 'unknown' }] }, /^\(iv\) i1 was answered/],
-    ['a late command', { commands: [{ ...command, at: 6100 }] }, /^\(v\)/],
+    ['a late command', { commands: [{ ...command, at: 7100 }] }, /^\(v\)/],
   ])('notices %s', (_name, change, expected) => {
     expect(violationsOf({ ...good, ...change }).join('\n')).toMatch(new RegExp(expected.source, 'm'));
   });

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { SqlQuery } from '../../../src/db/sql.ts';
 import type { EngineDeps } from '../../../src/engine/engine.ts';
 import type { NewIntent } from '../../../src/engine/intents.store.ts';
@@ -56,6 +57,24 @@ const ignoresDeadlines: EngineMutant = (deps) =>
     deps.deliveries.deliver(link, verb, { ...errand, deadlineMs: errand.deadlineMs + 60_000 }),
   );
 
+/** A command that could not be sent is kept, and goes out when the link is back. */
+const sendsLater: EngineMutant = (deps) =>
+  delivering(deps, async (link, verb, errand) => {
+    const first = await deps.deliveries.deliver(link, verb, errand);
+    const again = async (tries: number): Promise<void> => {
+      await delay(200);
+      const deadlineMs = deps.clock.monotonicMs() + 5_000;
+      const later = await deps.deliveries.deliver(link, verb, { ...errand, deadlineMs });
+      if (later.kind === 'not_sent' && tries > 0) await again(tries - 1);
+    };
+    if (first.kind === 'not_sent') void again(50);
+    return first;
+  });
+
+/** Nobody closes what the service opened for a time. */
+const forgetsToClose: EngineMutant = (deps) =>
+  opening(deps, (intent) => deps.intents.open({ ...intent, closeAfterMs: null }));
+
 /** A lost acknowledgement of T1 is taken for a good one. */
 const assumesT1: EngineMutant = (deps) =>
   opening(deps, (intent) => deps.intents.open(intent).catch(() => ({ kind: 'opened' }) as const));
@@ -93,6 +112,8 @@ export const engineMutants = {
   'ignores keys': ignoresKeys,
   'shares keys': sharesKeys,
   'ignores deadlines': ignoresDeadlines,
+  'sends later': sendsLater,
+  'forgets to close': forgetsToClose,
   'assumes T1': assumesT1,
   'assumes T2': assumesT2,
   'opens without database': opensWithoutDatabase,

@@ -13,7 +13,7 @@ export const sqlMutants = {
   'proof bound to nothing': { of: 'open_intents', replace: [[fingerprintOfProof, '']] },
   'proof looked at, not locked': {
     of: 'open_intents',
-    replace: [['and c.expires_at > now() for update;', 'and c.expires_at > now(); perform pg_sleep(0.3);']],
+    replace: [['and c.expires_at > now() for update;', 'and c.expires_at > now(); perform pg_sleep(0.2);']],
   },
   'interval looked at, not reserved': {
     of: 'open_intents',
