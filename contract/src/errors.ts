@@ -34,6 +34,10 @@ export const errorTable = {
   agent_revoked: { status: 409, meaning: 'A revoked agent can not be changed or given credentials.' },
   already_voted: { status: 409, meaning: 'The caller has voted on this request.' },
   approval_closed: { status: 409, meaning: 'The request is decided, used or expired.' },
+  hold_conflict: {
+    status: 409,
+    meaning: 'There is a hold on the device of this entity, or on an entity of this device: end that first.',
+  },
   already_exists: { status: 409, meaning: 'A record with this id or unique field exists.' },
   would_orphan_users: { status: 409, meaning: 'Some users belong to this organization only.' },
   user_in_other_orgs: {

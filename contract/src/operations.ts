@@ -5,6 +5,7 @@ import { approvalOperations } from './approvals.ts';
 import { auditOperations } from './audit.ts';
 import { deviceOperations } from './devices.ts';
 import { entityOperations } from './entities.ts';
+import { holdOperations } from './holds.ts';
 import { imageOperations } from './images.ts';
 import { integrationOpOperations } from './integration-ops.ts';
 import { integrationOperations } from './integrations.ts';
@@ -38,6 +39,7 @@ export const operations = [
   ...imageOperations,
   ...policyOperations,
   ...approvalOperations,
+  ...holdOperations,
   ...quotaOperations,
   ...auditOperations,
 ] as const;

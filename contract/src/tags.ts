@@ -18,6 +18,8 @@ export const tagTable: Readonly<Record<string, string>> = {
     'One picture of each device, entity, integration, user and organization, served by signed addresses.',
   Policies: 'Rules that narrow what roles allow, for an organization, an integration or a device.',
   Approvals: 'What needs the consent of a different person, and their votes.',
+  Holds:
+    'Doors that stay open or closed for a time, and lockdown. The way out is never routed through software.',
   Quotas: 'How much an organization may have and use, and how much it does.',
   Scripting: 'Set up a building from a file: one script makes, changes and removes records.',
   Audit: 'Who did what, when, through which credential, and how it ended.',

@@ -19,6 +19,9 @@ import { createDevicesService } from './features/devices/devices.service.ts';
 import { entityRoutes } from './features/entities/entities.routes.ts';
 import { createEntitiesService } from './features/entities/entities.service.ts';
 import { createEntityEditingService } from './features/entities/entity-editing.service.ts';
+import { holdRoutes } from './features/holds/holds.routes.ts';
+import { createHoldsService } from './features/holds/holds.service.ts';
+import { createLockdownService } from './features/holds/lockdown.service.ts';
 import { imageRoutes } from './features/images/images.routes.ts';
 import type { ImagesService } from './features/images/images.service.ts';
 import { integrationOpRoutes } from './features/integrations/integration-ops.routes.ts';
@@ -40,6 +43,8 @@ import { createPoliciesService } from './features/policies/policies.service.ts';
 import { createStewardsService } from './features/policies/stewards.service.ts';
 import { quotaRoutes } from './features/quotas/quotas.routes.ts';
 import { createQuotasService } from './features/quotas/quotas.service.ts';
+import { scriptingRoutes } from './features/scripting/scripting.routes.ts';
+import type { ScriptingService } from './features/scripting/scripting.service.ts';
 import { sessionRoutes } from './features/session/session.routes.ts';
 import { createSessionService } from './features/session/session.service.ts';
 import { statusRoutes } from './features/status/status.routes.ts';
@@ -70,6 +75,7 @@ export interface Parts {
   readonly secrets: { readonly store: SecretStore };
   readonly identity: Pick<ComposedIdentity, 'sessions' | 'accounts'>;
   readonly images: ImagesService;
+  readonly scripting: ScriptingService;
 }
 
 /** One handler for every operation of the contract. */
@@ -90,7 +96,9 @@ export function composeHandlers(parts: Parts): Handlers {
     ...assetRoutes(parts),
     ...policyRoutes(createPoliciesService(parts), createStewardsService(parts)),
     ...approvalRoutes(createApprovalsService(parts)),
+    ...holdRoutes(createHoldsService(parts), createLockdownService(parts), clock),
     ...quotaRoutes(createQuotasService(parts)),
+    ...scriptingRoutes(parts.scripting),
     ...auditLogRoutes(createAuditLogService(parts)),
     ...peopleRoutes(parts),
     ...imageRoutes(parts.images),

@@ -1,13 +1,11 @@
 import { findOrgScope } from '../auth/principal.store.ts';
 import type { OrgScope } from '../kernel/call.ts';
-import { systemActor } from '../kernel/call.ts';
-import { sha256Canonical } from '../kernel/canonical-json.ts';
 import type { Logger } from '../kernel/logger.ts';
-import { ulid } from '../kernel/ulid.ts';
-import { actionDetails, carryOut, type DecidedAction, deadlineMs } from './carry-out.ts';
+import { openHoldOf } from '../policy/open-holds.ts';
+import { carryOut, type DecidedAction } from './carry-out.ts';
 import { type CloseJob, claimDueCloses, deleteCloseJob } from './close-jobs.store.ts';
 import type { EngineDeps } from './engine.ts';
-import type { NewIntent } from './intents.store.ts';
+import { systemIntent } from './system-intent.ts';
 
 export interface CloseJobs {
   start(): void;
@@ -52,7 +50,7 @@ async function closeDoor(deps: EngineDeps, logger: Logger, job: CloseJob): Promi
     // A paused integration is left alone; the door is closed when it comes back.
     if (action === null || !action.target.enabled) return;
     const startedMs = deps.clock.monotonicMs();
-    const intent = systemIntent(action);
+    const intent = systemIntent(action, null);
     // Anything but `opened` is a race with a change of the organization: the job comes due again.
     if ((await deps.intents.open(intent)).kind === 'opened') await carryOut(deps, action, intent, startedMs);
   } catch (error) {
@@ -61,38 +59,14 @@ async function closeDoor(deps: EngineDeps, logger: Logger, job: CloseJob): Promi
   }
 }
 
-/** Null when there is nothing left to close. A closing needs no permission: the opening had it. */
-async function decidedClose({ db, targets }: EngineDeps, job: CloseJob): Promise<DecidedAction | null> {
-  const org: OrgScope | null = await db.inOrg(job.orgId, (tx) => findOrgScope(tx, job.orgId));
-  const target = org === null ? null : await targets.find(org, job.entityId);
+/**
+ * Null when there is nothing left to close, or a hold keeps it open: that closes at its own end. A closing needs no
+ * permission: the opening had it.
+ */
+async function decidedClose(deps: EngineDeps, job: CloseJob): Promise<DecidedAction | null> {
+  const org: OrgScope | null = await deps.db.inOrg(job.orgId, (tx) => findOrgScope(tx, job.orgId));
+  const target = org === null ? null : await deps.targets.find(org, job.entityId);
   if (org === null || target === null) return null;
+  if (openHoldOf(await deps.policies.snapshot(org), target, deps.clock.millis()) !== null) return null;
   return { org, target, verb: 'close', actionId: 'switchable.close', pulseSeconds: null };
-}
-
-function systemIntent(action: DecidedAction): NewIntent {
-  const { org, target } = action;
-  return {
-    orgId: org.id,
-    epoch: org.epoch,
-    credentialExpiresAt: null,
-    id: ulid(),
-    entityId: target.entityId,
-    deviceId: target.deviceId,
-    integrationId: target.integrationId,
-    actionId: action.actionId,
-    principalKind: 'system',
-    principalId: 'system',
-    actor: systemActor,
-    source: 'system',
-    details: { ...actionDetails(action), automatic: true },
-    correlationId: ulid(),
-    idempotencyKey: null,
-    fingerprint: sha256Canonical([org.id, 'system', target.entityId, action.actionId]),
-    confirmationHash: null,
-    needsApproval: false,
-    deadlineMs,
-    minIntervalMs: 0,
-    counters: [],
-    closeAfterMs: null,
-  };
 }

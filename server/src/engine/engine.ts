@@ -13,6 +13,7 @@ import { createCloseJobs } from './close-jobs.ts';
 import { createDeliveries, type Deliveries } from './deliveries.ts';
 import { createDispatch } from './dispatch.ts';
 import { executeAction } from './execute-action.ts';
+import { createHolds } from './holds.ts';
 import { createIntentOpener, type IntentOpener } from './intent-opener.ts';
 import { createOutcomeWriter, type OutcomeWriter } from './outcome-writer.ts';
 import type { ActionRequest } from './prepare-action.ts';
@@ -66,6 +67,7 @@ export function createEngine(options: EngineOptions): Engine {
   providers.relayThrough(relay);
   const recovery = createRecovery({ db, logger });
   const closeJobs = createCloseJobs(deps, logger);
+  const holds = createHolds(deps, logger);
   return {
     execute: (call, org, request) => executeAction(deps, call, org, request),
     preview: (org, principal, request) => previewAction(deps, org, principal, request),
@@ -77,6 +79,7 @@ export function createEngine(options: EngineOptions): Engine {
         onWakeUp: (wakeUp) => void wakeUpTo(providers, leases, wakeUp, logger),
       });
       closeJobs.start();
+      holds.start();
     },
     async leave() {
       if (!leases.hasOthers()) return;
@@ -85,6 +88,7 @@ export function createEngine(options: EngineOptions): Engine {
       await delay(settleMs);
     },
     async stop() {
+      await holds.stop();
       await closeJobs.stop();
       await recovery.stop();
       await relay.settled();

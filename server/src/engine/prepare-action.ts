@@ -1,6 +1,7 @@
 import { AppError, invalid, notFound } from '../kernel/app-error.ts';
 import { type OrgScope, type Principal, principalId } from '../kernel/call.ts';
 import { sha256Canonical } from '../kernel/canonical-json.ts';
+import { openHoldOf } from '../policy/open-holds.ts';
 import type { ProviderManifest, Verb } from '../providers/provider.ts';
 import { pulseOwnerOf } from '../providers/record-rules.ts';
 import { actionIdOf, pulseSeconds, resolveToggle, verbOf } from './action.rules.ts';
@@ -43,6 +44,8 @@ export async function prepareAction(
   const verb = await resolved(deps, org, target, asked);
   const actionId = actionIdOf(asked);
   const [policies, openers] = await Promise.all([deps.policies.snapshot(org), openersOf(deps, org, target)]);
+  const nowMs = deps.clock.millis();
+  const pulse = pulseOf(request.payload, target, manifest, verb);
   return {
     org,
     principal,
@@ -50,7 +53,8 @@ export async function prepareAction(
     manifest,
     verb,
     actionId,
-    pulseSeconds: pulseOf(request.payload, target, manifest, verb),
+    // What is held open is not closed again by an open.
+    pulseSeconds: openHoldOf(policies, target, nowMs) === null ? pulse : null,
     minIntervalMs: verb === 'open' ? minIntervalMs(target, manifest) : 0,
     fingerprint: sha256Canonical([
       org.id,
@@ -59,7 +63,7 @@ export async function prepareAction(
       actionId,
       request.payload,
     ]),
-    decision: decide({ principal, org, target, verb, openers, policies, nowMs: deps.clock.millis() }),
+    decision: decide({ principal, org, target, verb, openers, policies, nowMs }),
   };
 }
 

@@ -2,6 +2,7 @@ import { findOrgScope } from '../auth/principal.store.ts';
 import { sha256Canonical } from '../kernel/canonical-json.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { ulid } from '../kernel/ulid.ts';
+import { openHoldOf } from '../policy/open-holds.ts';
 import type { Command, Delivery, ProviderManifest } from '../providers/provider.ts';
 import { actionIdOf } from './action.rules.ts';
 import { actionDetails, conduct, type DecidedAction } from './carry-out.ts';
@@ -96,7 +97,9 @@ async function partOf(deps: EngineDeps, request: RelayRequest): Promise<PartOfCo
   if (!target?.enabled || !canBePart(target, deps.providers.manifest)) return null;
   const manifest = deps.providers.manifest(target.providerType);
   if (!manifest?.actions.includes(verb)) return null;
-  return { asker, manifest, action: { org, target, verb, actionId: actionIdOf(verb), pulseSeconds } };
+  const held = openHoldOf(await deps.policies.snapshot(org), target, deps.clock.millis()) !== null;
+  const pulse = held ? null : pulseSeconds;
+  return { asker, manifest, action: { org, target, verb, actionId: actionIdOf(verb), pulseSeconds: pulse } };
 }
 
 function intentOf(

@@ -1,6 +1,15 @@
 import { createLru } from '../kernel/lru.ts';
 import { type CompiledCedar, compileCustom } from './cedar-engine.ts';
 import {
+  type Hold,
+  type HoldReach,
+  isForGood,
+  type Lockdown,
+  minuteOf,
+  type Span,
+  spanOf,
+} from './hold-rules.ts';
+import {
   type Enforcement,
   type PolicyConfig,
   type PolicyPrincipalKind,
@@ -33,20 +42,32 @@ export interface DayWindow {
 export type ActiveRule =
   | { readonly kind: 'always' }
   | { readonly kind: 'window'; readonly windows: readonly DayWindow[]; readonly onHolidays: boolean }
+  | { readonly kind: 'span'; readonly span: Span }
   | { readonly kind: 'cedar'; readonly policy: () => CompiledCedar | null }
   | { readonly kind: 'threshold'; readonly count: number }
   | { readonly kind: 'holidays'; readonly days: ReadonlySet<number> };
 
 export interface ActivePolicy {
   readonly id: string;
-  readonly type: PolicyType;
-  readonly scope: PolicyScope;
+  readonly type: PolicyType | 'hold' | 'lockdown';
+  readonly scope: PolicyScope | 'entity';
   readonly zone: string;
   readonly enforcement: Enforcement;
   /** One bit for each kind of principal it is for. */
   readonly appliesTo: number;
   readonly output: string | null;
   readonly rule: ActiveRule;
+  /** Of a hold: which entities of its device. */
+  readonly reach?: HoldReach;
+  /** Where somebody gave a reason. */
+  readonly reason?: string | null;
+}
+
+/** Of a device; see `HoldReach` for which of its entities. */
+export interface OpenHold extends HoldReach {
+  readonly id: string;
+  readonly zone: string;
+  readonly span: Span;
 }
 
 /** The enabled policies of one organization that have a say in entity actions, by where they hold. */
@@ -54,6 +75,15 @@ export interface OrgPolicies {
   readonly orgWide: readonly ActivePolicy[];
   readonly byIntegration: ReadonlyMap<string, readonly ActivePolicy[]>;
   readonly byDevice: ReadonlyMap<string, readonly ActivePolicy[]>;
+  readonly lockdown: ActivePolicy | null;
+  /** Doors that stay open, by device. */
+  readonly openHolds: ReadonlyMap<string, readonly OpenHold[]>;
+}
+
+/** What is not written as a policy, and has a say as one. */
+export interface Standing {
+  readonly holds: readonly Hold[];
+  readonly lockdown: Lockdown | null;
 }
 
 const everybody = -1;
@@ -64,7 +94,11 @@ export function kindBits(kinds: readonly PolicyPrincipalKind[]): number {
 }
 
 /** Wall time is that of the organization that set the policy: one below must not shift the hours of one above. */
-export function indexPolicies(zone: string, stored: readonly StoredPolicy[]): OrgPolicies {
+export function indexPolicies(
+  zone: string,
+  stored: readonly StoredPolicy[],
+  { holds, lockdown }: Standing = { holds: [], lockdown: null },
+): OrgPolicies {
   const orgWide: ActivePolicy[] = [];
   const byIntegration = new Map<string, ActivePolicy[]>();
   const byDevice = new Map<string, ActivePolicy[]>();
@@ -75,7 +109,38 @@ export function indexPolicies(zone: string, stored: readonly StoredPolicy[]): Or
     else if (row.integrationId !== null) append(byIntegration, row.integrationId, active);
     else orgWide.push(active);
   }
-  return { orgWide, byIntegration, byDevice };
+  const openHolds = new Map<string, OpenHold[]>();
+  for (const hold of holds) {
+    if (hold.mode === 'hold_open') append(openHolds, hold.deviceId, openHold(zone, hold));
+    else append(byDevice, hold.deviceId, closedHold(zone, hold));
+  }
+  const locked = lockdown === null ? null : lockdownPolicy(zone, lockdown);
+  return { orgWide, byIntegration, byDevice, openHolds, lockdown: locked };
+}
+
+function openHold(zone: string, hold: Hold): OpenHold {
+  const { id, entityId, includeLights } = hold;
+  return { id, zone, span: spanOf(hold), entityId, includeLights };
+}
+
+function closedHold(zone: string, hold: Hold): ActivePolicy {
+  const { entityId, includeLights, reason } = hold;
+  return {
+    ...standing(zone, hold.id, spanOf(hold)),
+    type: 'hold',
+    scope: entityId === null ? 'device' : 'entity',
+    reach: { entityId, includeLights },
+    reason,
+  };
+}
+
+function lockdownPolicy(zone: string, { id, until, reason }: Lockdown): ActivePolicy {
+  return { ...standing(zone, id, spanOf({ until })), type: 'lockdown', scope: 'org', reason };
+}
+
+function standing(zone: string, id: string, span: Span) {
+  const rule: ActiveRule = isForGood(span) ? { kind: 'always' } : { kind: 'span', span };
+  return { id, zone, enforcement: 'enforce', appliesTo: everybody, output: null, rule } as const;
 }
 
 export function policiesAt(
@@ -87,10 +152,10 @@ export function policiesAt(
   return ofIntegration.length + ofDevice.length === 0 ? nothing : [...ofIntegration, ...ofDevice];
 }
 
-function append(index: Map<string, ActivePolicy[]>, key: string, policy: ActivePolicy): void {
+function append<T>(index: Map<string, T[]>, key: string, item: T): void {
   const known = index.get(key);
-  if (known === undefined) index.set(key, [policy]);
-  else known.push(policy);
+  if (known === undefined) index.set(key, [item]);
+  else known.push(item);
 }
 
 function activePolicy(zone: string, row: StoredPolicy): ActivePolicy | null {
@@ -182,8 +247,4 @@ function curfewWindows({ windows, start, end }: PolicyConfig<'invitation_curfew'
 
 function windowOf({ start, end }: { readonly start: string; readonly end: string }): DayWindow {
   return { start: minuteOf(start), end: minuteOf(end) };
-}
-
-function minuteOf(time: string): number {
-  return Number(time.slice(0, 2)) * 60 + Number(time.slice(3, 5));
 }

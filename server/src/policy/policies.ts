@@ -1,8 +1,14 @@
-import type { Database } from '../db/database.ts';
+import type { Database, Tx } from '../db/database.ts';
 import type { OrgScope } from '../kernel/call.ts';
 import { createLru, type Lru } from '../kernel/lru.ts';
 import { indexPolicies, type OrgPolicies } from './org-policies.ts';
-import { listEnabledPolicies, listPolicyVersions, type PolicyVersion } from './policy.store.ts';
+import {
+  findLockdown,
+  listEnabledPolicies,
+  listHolds,
+  listPolicyVersions,
+  type PolicyVersion,
+} from './policy.store.ts';
 import type { PolicySnapshot } from './typed-rules.ts';
 import { isTimeZone } from './zone-clock.ts';
 
@@ -60,13 +66,20 @@ async function readSnapshot({ db, indexed }: Deps, path: readonly string[]): Pro
         orgs.push(known.policies);
         continue;
       }
-      const rows = version.version === 0 ? [] : await listEnabledPolicies(tx, version.orgId);
-      const policies = indexPolicies(zoneOf(version), rows);
+      const policies = await readOrg(tx, version);
       indexed.set(version.orgId, { version: key, policies });
       orgs.push(policies);
     }
     return { orgs };
   });
+}
+
+async function readOrg(tx: Tx, version: PolicyVersion): Promise<OrgPolicies> {
+  const { orgId } = version;
+  if (version.version === 0) return indexPolicies(zoneOf(version), []);
+  const rows = await listEnabledPolicies(tx, orgId);
+  const holds = await listHolds(tx, orgId);
+  return indexPolicies(zoneOf(version), rows, { holds, lockdown: await findLockdown(tx, orgId) });
 }
 
 /** Zones are checked when they are set; one that this node does not know is read as unset. */

@@ -1,5 +1,6 @@
 import type { Tx } from '../db/database.ts';
 import { sql } from '../db/sql.ts';
+import type { Hold, Lockdown } from './hold-rules.ts';
 import type { StoredPolicy } from './org-policies.ts';
 
 export interface PolicyVersion {
@@ -21,4 +22,16 @@ export async function listEnabledPolicies(tx: Tx, orgId: string): Promise<Stored
     select id, org_id as "orgId", scope, integration_id as "integrationId", device_id as "deviceId",
       policy_type as "policyType", capability, config, enforcement, enabled
     from policies where org_id = ${orgId} and enabled order by id`);
+}
+
+export async function listHolds(tx: Tx, orgId: string): Promise<Hold[]> {
+  return await tx.query<Hold>(sql`
+    select id, org_id as "orgId", device_id as "deviceId", entity_id as "entityId", mode, kind, until, recurrence,
+      reason, include_lights as "includeLights"
+    from door_holds where org_id = ${orgId} order by id`);
+}
+
+export async function findLockdown(tx: Tx, orgId: string): Promise<Lockdown | null> {
+  return await tx.maybeOne<Lockdown>(sql`
+    select id, org_id as "orgId", reason, until from org_lockdowns where org_id = ${orgId}`);
 }

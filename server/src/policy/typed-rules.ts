@@ -2,6 +2,7 @@ import { type AccessFacts, type AccessPlace, isOutput, kindsOf } from './access-
 import { type CompiledCedar, holds } from './cedar-engine.ts';
 import { cedarRequest } from './cedar-facts.ts';
 import type { CedarRequest } from './cedar-values.ts';
+import { reaches, windowAt } from './hold-rules.ts';
 import { type ActivePolicy, type DayWindow, kindBits, type OrgPolicies, policiesAt } from './org-policies.ts';
 import { dateOfDay, type LocalTime, localTime } from './zone-clock.ts';
 
@@ -48,7 +49,7 @@ export function typedRules(snapshot: PolicySnapshot, facts: AccessFacts): TypedR
   // One pass: there may be thousands of them.
   for (const policy of applicablePolicies(snapshot, facts)) {
     const { rule } = policy;
-    if (rule.kind === 'window') timed.push(policy);
+    if (rule.kind === 'window' || rule.kind === 'span') timed.push(policy);
     else if (rule.kind === 'always') standing.push(policy);
     else if (rule.kind === 'holidays') calendars.push(policy);
     else if (rule.kind === 'threshold')
@@ -66,11 +67,17 @@ export function timedAnswer(rules: TypedRules, facts: AccessFacts, nowMs: number
     ({ rule, zone }) => rule.kind === 'holidays' && rule.days.has(local(zone).day),
   );
   const request = requestOnce(facts);
-  return split(rules.timed.filter((policy) => holdsNow(policy, request, local(policy.zone), holiday)));
+  return split(
+    rules.timed.filter(({ rule, zone }) =>
+      rule.kind === 'span'
+        ? windowAt(rule.span, nowMs, () => local(zone)) !== null
+        : holdsNow(rule, request, local(zone), holiday),
+    ),
+  );
 }
 
 /** Thousands of policies are of a handful of zones. */
-function localTimes(nowMs: number): (zone: string) => LocalTime {
+export function localTimes(nowMs: number): (zone: string) => LocalTime {
   const known = new Map<string, LocalTime>();
   return (zone) => {
     const before = known.get(zone);
@@ -90,6 +97,7 @@ function applicablePolicies({ orgs }: PolicySnapshot, facts: AccessFacts): reado
   };
   for (const org of orgs) {
     take(org.orgWide, places);
+    if (org.lockdown !== null) found.push(org.lockdown);
     for (const place of places) take(policiesAt(org, place), [place]);
   }
   return places.length === 1 ? found : [...new Set(found)];
@@ -103,7 +111,8 @@ function audienceOf(facts: AccessFacts): (policy: ActivePolicy) => boolean {
   return ({ appliesTo, type }) => (appliesTo & bits) !== 0 && (underCurfew || type !== 'invitation_curfew');
 }
 
-function isAbout({ output }: ActivePolicy, places: readonly AccessPlace[]): boolean {
+function isAbout({ output, reach }: ActivePolicy, places: readonly AccessPlace[]): boolean {
+  if (reach !== undefined) return places.some((place) => reaches(reach, place));
   return output === null || places.some((place) => isOutput(place, output));
 }
 
@@ -124,7 +133,7 @@ function requestOnce(facts: AccessFacts): Request {
 }
 
 function holdsNow(
-  { rule }: ActivePolicy,
+  rule: ActivePolicy['rule'],
   request: Request,
   { day, minute, weekday }: LocalTime,
   holiday: boolean,
@@ -168,7 +177,9 @@ function effectOf({ type, enforcement }: ActivePolicy): RestrictingEffect {
   return type === 'require_step_up' ? 'confirm' : 'deny';
 }
 
-function messageOf({ type, rule, zone, enforcement }: ActivePolicy): string {
+function messageOf({ type, rule, zone, enforcement, reason }: ActivePolicy): string {
+  if (type === 'hold') return `held closed${reason ? `: ${reason}` : ''}`;
+  if (type === 'lockdown') return `lockdown${reason ? `: ${reason}` : ''}`;
   if (enforcement === 'require_approval') return 'somebody else must approve this';
   if (type === 'require_step_up') return 'this must be confirmed';
   if (rule.kind === 'window') return `not at this time of day (${zone})`;

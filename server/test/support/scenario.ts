@@ -3,6 +3,7 @@ import { type OperationId, operationById } from '@lintel/contract/operations';
 import type { PlainRole } from '@lintel/contract/roles';
 import { accessScenarios } from './scenario-access.ts';
 import { buildingScenarios } from './scenario-building.ts';
+import { holdScenarios } from './scenario-holds.ts';
 import { imageScenarios } from './scenario-images.ts';
 import { integrationScenarios } from './scenario-integrations.ts';
 import { orgScenarios } from './scenario-orgs.ts';
@@ -63,6 +64,7 @@ export const scenarios: Readonly<Record<OperationId, Recipe>> = {
   ...userScenarios,
   ...imageScenarios,
   ...policyScenarios,
+  ...holdScenarios,
   ...quotaScenarios,
 };
 

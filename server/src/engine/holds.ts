@@ -1,0 +1,157 @@
+import { originOf, recordEvent } from '../audit/audit.store.ts';
+import { findOrgScope } from '../auth/principal.store.ts';
+import { type OrgScope, systemCall } from '../kernel/call.ts';
+import type { Logger } from '../kernel/logger.ts';
+import { ulid } from '../kernel/ulid.ts';
+import { nextWindowChange, openHoldOf } from '../policy/open-holds.ts';
+import { actionDetails, conduct, type DecidedAction, deadlineMs } from './carry-out.ts';
+import { type Decision, decide } from './decide.ts';
+import type { EngineDeps } from './engine.ts';
+import {
+  claimDueHoldJobs,
+  claimDueOpens,
+  type DueOpen,
+  forgetIdleHoldJob,
+  type HoldJob,
+  holdThese,
+  keepClaim,
+  listHoldPlaces,
+  markOpened,
+  releaseOthers,
+} from './holds.store.ts';
+import { openersOf } from './portals.ts';
+import { systemIntent } from './system-intent.ts';
+
+export interface Holds {
+  start(): void;
+  stop(): Promise<void>;
+}
+
+const lookEveryMs = 500;
+const batch = 50;
+
+/** Opens what is to be held open when its window begins, once for each window, and has it closed at the end. */
+export function createHolds(deps: EngineDeps, logger: Logger): Holds {
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> = Promise.resolve();
+
+  async function tick(): Promise<void> {
+    try {
+      const jobs = await deps.db.asService((tx) => claimDueHoldJobs(tx, batch));
+      for (const job of jobs) await lookAt(deps, job);
+      const due = await deps.db.asService((tx) => claimDueOpens(tx, batch));
+      await Promise.all(due.map((open) => openHeld(deps, logger, open)));
+    } catch (error) {
+      logger.warn({ err: error }, 'the holds could not be looked at; it is tried again');
+    }
+  }
+
+  return {
+    start: () => {
+      timer = setInterval(() => {
+        running = running.then(tick);
+      }, lookEveryMs);
+      timer.unref();
+    },
+    stop: () => {
+      clearInterval(timer);
+      return running;
+    },
+  };
+}
+
+/** Writes down what is to be open now. Read after the claim, so what it does not see changes the claim. */
+async function lookAt(deps: EngineDeps, job: HoldJob): Promise<void> {
+  const { org, places } = await deps.db.inOrg(job.orgId, async (tx) => ({
+    org: await findOrgScope(tx, job.orgId),
+    places: await listHoldPlaces(tx, job.orgId),
+  }));
+  if (org === null) return;
+  const nowMs = deps.clock.millis();
+  const policies = await deps.policies.snapshot(org);
+  const held = places.flatMap((place) => {
+    const window = org.deletedAt === null ? openHoldOf(policies, place, nowMs) : null;
+    return window === null ? [] : [{ ...window, entityId: place.entityId }];
+  });
+  await deps.db.inOrg(job.orgId, async (tx) => {
+    if (!(await keepClaim(tx, job, nextWindowChange(policies, nowMs)))) return;
+    await releaseOthers(tx, job.orgId, held);
+    await holdThese(tx, job.orgId, held);
+    await forgetIdleHoldJob(tx, job.orgId);
+  });
+}
+
+async function openHeld(deps: EngineDeps, logger: Logger, due: DueOpen): Promise<void> {
+  try {
+    if (await isSettled(deps, due)) await deps.db.inOrg(due.orgId, (tx) => markOpened(tx, due));
+  } catch (error) {
+    logger.warn({ err: error, entity_id: due.entityId }, 'a hold could not open a door; it is tried again');
+  }
+}
+
+/** Whether nothing more is to be sent for this window: it was delivered, refused, or its outcome is unknown. */
+async function isSettled(deps: EngineDeps, due: DueOpen): Promise<boolean> {
+  const org: OrgScope | null = await deps.db.inOrg(due.orgId, (tx) => findOrgScope(tx, due.orgId));
+  const action = org === null ? null : await decidedOpen(deps, org, due);
+  if (action === null) return false;
+  const startedMs = deps.clock.monotonicMs();
+  // One key for one window: whatever two nodes or a crash make of it, T1 lets one open through.
+  const key = `hold:${due.holdId}:${due.windowDay}:${due.entityId}`;
+  const intent = systemIntent(action, key, { hold_id: due.holdId });
+  const verdict = await deps.intents.open(intent);
+  if (verdict.kind === 'exists') return verdict.stored.state !== 'dispatching';
+  // Anything else is a race with a change of the organization.
+  if (verdict.kind !== 'opened') return false;
+  const until = { startedMs, untilMs: startedMs + deadlineMs };
+  return (await conduct(deps, action, intent, until)).delivery.kind !== 'not_sent';
+}
+
+/** Null when it is not to be opened now: the window is over, the integration paused, or a policy is against it. */
+async function decidedOpen(deps: EngineDeps, org: OrgScope, due: DueOpen): Promise<DecidedAction | null> {
+  const target = await deps.targets.find(org, due.entityId);
+  if (!target?.enabled) return null;
+  const nowMs = deps.clock.millis();
+  const policies = await deps.policies.snapshot(org);
+  const window = openHoldOf(policies, target, nowMs);
+  if (window?.holdId !== due.holdId || window.windowDay !== due.windowDay) return null;
+  const action: DecidedAction = {
+    org,
+    target,
+    verb: 'open',
+    actionId: 'switchable.open',
+    pulseSeconds: null,
+  };
+  const { principal } = systemCall(org.path[0] ?? org.id, '');
+  const openers = await openersOf(deps, org, target);
+  const decision = decide({ principal, org, target, verb: 'open', openers, policies, nowMs });
+  // Who set the hold has confirmed it. Nobody else has, so what asks for consent is not opened.
+  if (decision.effect === 'allow' || decision.effect === 'confirm') return action;
+  if (due.attempts === 1) await recordDenial(deps, action, due, decision);
+  return null;
+}
+
+async function recordDenial(
+  deps: EngineDeps,
+  action: DecidedAction,
+  { orgId, entityId, holdId }: DueOpen,
+  decision: Decision,
+): Promise<void> {
+  const reason = decision.reasons.find(({ effect }) => effect === decision.effect);
+  const { call } = systemCall(orgId, ulid());
+  await deps.db.inOrg(orgId, (tx) =>
+    recordEvent(tx, originOf(call), {
+      orgId,
+      type: 'entity.action',
+      outcome: 'denied',
+      resource: { type: 'entity', id: entityId },
+      details: {
+        ...actionDetails(action),
+        automatic: true,
+        hold_id: holdId,
+        message: reason?.message ?? 'denied',
+        policy_id: reason?.policyId ?? null,
+        policy_type: reason?.policyType ?? null,
+      },
+    }),
+  );
+}
