@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['script/**/*.test.ts'],
+    globalSetup: ['script/test/support/print-cases.ts'],
     testTimeout: 30_000,
     pool: 'forks',
     maxWorkers: 2,

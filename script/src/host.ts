@@ -1,7 +1,7 @@
 import { createFault, createThrown, type Fault, isFault } from './errors.ts';
 import { functionNotFound } from './faults.ts';
 import { nowhere } from './position.ts';
-import { fromJson, type Json, toJson } from './values/json.ts';
+import { copyToJson, fromJson, type Json } from './values/json.ts';
 import { Type, typeBit } from './values/kinds.ts';
 import type { Value } from './values/value.ts';
 
@@ -64,7 +64,12 @@ export function createHostCaller(
     if (signature?.some((list) => fits(list, args)) !== true || fn === undefined)
       throw functionNotFound(name, args, nowhere);
     try {
-      return fromJson(await fn(args.map(toJson), call));
+      return fromJson(
+        await fn(
+          args.map((arg) => copyToJson(arg, 0)),
+          call,
+        ),
+      );
     } catch (error) {
       throw hostFault(error, call.signal);
     }

@@ -48,6 +48,11 @@ export function newText(meter: Meter, text: string): string {
   return text;
 }
 
+/** Looking at all of a long text: a text that was put together is written out only then. */
+export function readText(meter: Meter, text: string): void {
+  if (text.length > 1024) charge(meter, text.length * 2);
+}
+
 export function checkArray(meter: Meter, length: number): void {
   if (length > meter.limits.arrayLength) throw tooLarge('Size of array/BLOB');
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { deliberate } from './deliberate.ts';
@@ -47,8 +47,8 @@ describe('the corpus of the real engine', () => {
   });
 
   afterAll(() => {
-    console.info(
-      `${answered} of ${cases.length} cases answered as expected, ${deliberate.size} of them differently on purpose`,
-    );
+    const text = `${answered} of ${cases.length} cases answered as expected, ${deliberate.size} of them differently on purpose`;
+    console.info(text);
+    if (process.env.SCRIPT_CASES_FILE !== undefined) writeFileSync(process.env.SCRIPT_CASES_FILE, text);
   });
 });

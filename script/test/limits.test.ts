@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ScriptError } from '../src/errors.ts';
 import { defaultLimits } from '../src/limits.ts';
 import { type CompileSettings, compile, type RunSettings, run } from '../src/script.ts';
+import { toJson } from '../src/values/json.ts';
 
 async function failureOf(
   source: string,
@@ -46,6 +47,10 @@ describe('operations', () => {
     'let a = []; a.pad(90000, 1); loop { let b = a + []; }',
     'let a = []; a.pad(50000, 1); loop { let b = a; b.push(1); }',
     'let a = []; a.pad(50000, 1); loop { a == a }',
+    'let a = []; a.pad(90000, 1); loop { a.some(Fn("is_even")) }',
+    'let s = "x"; s.pad(900000, "y"); let t = s + "a"; loop { t == s + "b" }',
+    'let s = "x"; s.pad(900000, "y"); let m = #{}; let i = 0; loop { i += 1; m[s + i] }',
+    'let s = "x"; s.pad(900000, "y"); let i = 0; loop { i += 1; (s + i).len() }',
     'for i in 0..9223372036854775807 { }',
     'for i in range(0, 9223372036854775807, 2) { }',
   ])('ends %s', async (source) => {
@@ -103,6 +108,26 @@ describe('sizes', () => {
     expect((await failureOf('fn f(n) { f(n) } f(0)', { limits: { callDepth: 1_000_000 } })).kind).toMatch(
       /StackOverflow|TooManyOperations/,
     );
+  });
+});
+
+describe('nesting', () => {
+  const deep = 'let a = []; for i in 0..20000 { a = [a]; }';
+
+  it.each(['a == a', 'a.to_string()', `throw a`, 'let m = #{ a: a }; m.to_json()', 'echo(a)'])(
+    'of values is no way to crash: %s',
+    async (source) => {
+      const host = { echo: [['any']] } as const;
+      const functions = { echo: ([value]: readonly unknown[]) => value };
+      expect((await failureOf(`${deep} ${source}`, { host }, { host: functions })).kind).toMatch(
+        /StackOverflow|DataTooLarge/,
+      );
+    },
+  );
+
+  it('of a result is refused when it leaves', async () => {
+    const { value } = await run(compile(`${deep} a`));
+    expect(() => toJson(value)).toThrow(ScriptError);
   });
 });
 

@@ -1,4 +1,4 @@
-import { newEntries, spend } from '../meter.ts';
+import { newEntries, readText, spend } from '../meter.ts';
 import { Type as T } from '../values/kinds.ts';
 import { orderedKeys } from '../values/order.ts';
 import { setEntry } from '../values/ref.ts';
@@ -7,6 +7,11 @@ import { listOf } from './array.ts';
 import { type Native, type NativeRuntime, owning, pure } from './native.ts';
 
 const entries = (value: Value): Map<string, Value> => (value as MapValue).entries;
+
+function keyOf(rt: NativeRuntime, key: Value): string {
+  readText(rt, key as string);
+  return key as string;
+}
 
 function merge(rt: NativeRuntime, target: Value, source: Value, replaces: boolean): undefined {
   newEntries(rt, entries(source).size, Math.max(entries(target).size, entries(source).size));
@@ -18,8 +23,8 @@ function merge(rt: NativeRuntime, target: Value, source: Value, replaces: boolea
 export const mapNatives: readonly Native[] = [
   pure('len', [T.map], (_, [map]) => entries(map).size),
   pure('is_empty', [T.map], (_, [map]) => entries(map).size === 0),
-  pure('contains', [T.map, T.string], (_, [map, key]) => entries(map).has(key as string)),
-  pure('get', [T.map, T.string], (_, [map, key]) => share(entries(map).get(key as string))),
+  pure('contains', [T.map, T.string], (rt, [map, key]) => entries(map).has(keyOf(rt, key))),
+  pure('get', [T.map, T.string], (rt, [map, key]) => share(entries(map).get(keyOf(rt, key)))),
   pure('keys', [T.map], (rt, [map]) => {
     spend(rt, entries(map).size * 4);
     return listOf(rt, orderedKeys(map as MapValue));
@@ -32,12 +37,12 @@ export const mapNatives: readonly Native[] = [
     );
   }),
   owning('set', [T.map, T.string, T.any], (rt, [map, key, value]) => {
-    if (!entries(map).has(key as string)) newEntries(rt, 1, entries(map).size + 1);
+    if (!entries(map).has(keyOf(rt, key))) newEntries(rt, 1, entries(map).size + 1);
     setEntry(map, key as string, value);
     return undefined;
   }),
-  owning('remove', [T.map, T.string], (_, [map, key]) => {
-    const value = entries(map).get(key as string);
+  owning('remove', [T.map, T.string], (rt, [map, key]) => {
+    const value = entries(map).get(keyOf(rt, key));
     if (entries(map).delete(key as string)) (map as MapValue).sorted = null;
     return value;
   }),

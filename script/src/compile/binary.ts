@@ -1,6 +1,7 @@
 import { nativesNamed } from '../builtins/registry.ts';
 import { isFault, placed } from '../errors.ts';
 import { functionNotFound } from '../faults.ts';
+import { readText } from '../meter.ts';
 import type { BinaryNode, UnaryNode } from '../parser/ast.ts';
 import { nowhere, type Position } from '../position.ts';
 import { noSuchOperator, type Operator, operators } from '../values/arithmetic.ts';
@@ -44,7 +45,8 @@ function comparison(op: string, position: Position): Apply | null {
   const undefinedFor = (a: Value, b: Value) => functionNotFound(op, [a, b], position);
   const ordered =
     (test: (sign: number) => boolean): Apply =>
-    (_, a, b) => {
+    (rt, a, b) => {
+      if (typeof a === 'string') readText(rt, a);
       const sign = order(a, b);
       if (sign === null) throw undefinedFor(a, b);
       return test(sign);

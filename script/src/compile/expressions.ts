@@ -10,12 +10,13 @@ import type {
   ThisNode,
   VariableNode,
 } from '../parser/ast.ts';
+import { concat } from '../values/arithmetic.ts';
 import type { Ref } from '../values/ref.ts';
 import { toText } from '../values/text.ts';
 import { array, type Cell, type FnValue, Kind, map, share, type Value } from '../values/value.ts';
 import { type Code, plain, withOperands } from './code.ts';
 import { type Context, keep, lookAt, variableOf } from './context.ts';
-import type { Run } from './runtime.ts';
+import type { Run, Runtime } from './runtime.ts';
 
 export function compileConst(node: ConstNode): Code {
   const { value } = node;
@@ -100,6 +101,9 @@ export function compileMap({ keys, values }: MapNode, context: Context): Code {
   );
 }
 
+const textOfValue = (rt: Runtime, value: Value): string =>
+  typeof value === 'string' ? value : newText(rt, toText(value));
+
 export function compileTemplate({ parts }: TemplateNode, context: Context): Code {
   const codes = parts.flatMap((part) => (typeof part === 'string' ? [] : [lookAt(part, context)]));
   const texts: (string | null)[] = parts.map((part) => (typeof part === 'string' ? part : null));
@@ -109,8 +113,8 @@ export function compileTemplate({ parts }: TemplateNode, context: Context): Code
     (rt, _, values) => {
       let text = '';
       let at = 0;
-      for (const part of texts) text += part ?? toText(values[at++]);
-      return newText(rt, text);
+      for (const part of texts) text = concat(rt, text, part ?? textOfValue(rt, values[at++]));
+      return text;
     },
     false,
   );

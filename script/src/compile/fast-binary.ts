@@ -22,6 +22,10 @@ type BuildLocal = (slot: number, constant: number, apply: Apply) => Run;
 const isFloat = (value: Value): value is { k: typeof Kind.float; v: number } =>
   typeof value === 'object' && value.k === Kind.float;
 
+/** Compared at once; long texts are paid for. */
+const isQuick = (value: Value): boolean =>
+  typeof value !== 'object' && (typeof value !== 'string' || value.length <= 1024);
+
 const general: Readonly<Record<string, Build>> = {
   '+': (left, right, apply) => (rt, s) => {
     const a = left(rt, s);
@@ -76,12 +80,12 @@ const general: Readonly<Record<string, Build>> = {
   '==': (left, right, apply) => (rt, s) => {
     const a = left(rt, s);
     const b = right(rt, s);
-    return typeof a !== 'object' && typeof b !== 'object' ? a === b : apply(rt, a, b);
+    return isQuick(a) && typeof b !== 'object' ? a === b : apply(rt, a, b);
   },
   '!=': (left, right, apply) => (rt, s) => {
     const a = left(rt, s);
     const b = right(rt, s);
-    return typeof a !== 'object' && typeof b !== 'object' ? a !== b : apply(rt, a, b);
+    return isQuick(a) && typeof b !== 'object' ? a !== b : apply(rt, a, b);
   },
 };
 

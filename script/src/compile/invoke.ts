@@ -2,6 +2,7 @@ import type { CallbackRequest, Native, NativeCalls } from '../builtins/native.ts
 import { nativesNamed } from '../builtins/registry.ts';
 import { placed, throughCall } from '../errors.ts';
 import { functionNotFound, nonPureOnConstant, stackOverflow } from '../faults.ts';
+import { tooManyOperations } from '../meter.ts';
 import type { Position } from '../position.ts';
 import { typeBit } from '../values/kinds.ts';
 import { type Ref, tempRef } from '../values/ref.ts';
@@ -205,6 +206,8 @@ function callBack(
   position: Position,
 ): Value | Promise<Value> {
   const { fn, args, extras, self } = request;
+  rt.left -= 1;
+  if (rt.left < 0) throw tooManyOperations(position);
   const { parameters } = fn.closure?.compiled.definition ?? { parameters: null };
   if (parameters === null) return callNamed(rt, program, fn, args, extras, self, position);
   const wanted = parameters.length - fn.curried.length;

@@ -2,7 +2,10 @@ import { entryBytes, itemBytes } from '../meter.ts';
 import { Kind, type Value } from '../values/value.ts';
 import type { Frame, Runtime } from './runtime.ts';
 
-/** An estimate of what all values that the script can still reach take together. */
+/**
+ * An estimate of what all values that the script can still reach take together. A text counts in each place that
+ * holds it: JavaScript does not tell whether two equal texts are one.
+ */
 export function measure(rt: Runtime): number {
   const seen = new Set<object>();
   let bytes = 0;

@@ -1,3 +1,4 @@
+import { readText } from '../meter.ts';
 import type { Expression, SwitchCase, SwitchNode } from '../parser/ast.ts';
 import { identical } from '../values/compare.ts';
 import { maxInt } from '../values/int.ts';
@@ -77,6 +78,7 @@ function inRange(value: Value, { start, end, inclusive }: RangeValue): boolean {
 
 /** The arms that match, in the order in which their guards are asked. */
 function candidates(rt: Runtime, arms: Arms, value: Value): Arm[] {
+  if (typeof value === 'string') readText(rt, value);
   const found = [...(typeof value === 'object' ? [] : (arms.exact.get(value) ?? []))];
   for (const { label, arm } of arms.compared) if (identical(rt, label, value)) found.push(arm);
   for (const { label, arm } of arms.ranges) if (inRange(value, label)) found.push(arm);
@@ -119,6 +121,7 @@ function plainSwitch(subject: Run, arms: Arms, node: SwitchNode): Run {
     return (rt, s) => choose(rt, s, candidates(rt, arms, subject(rt, s)), 0, node) as Value;
   return (rt, s) => {
     const value = subject(rt, s);
+    if (typeof value === 'string') readText(rt, value);
     const arm = typeof value === 'object' ? undefined : exact.get(value)?.[0];
     if (arm !== undefined) return runArm(rt, s, arm.body, node) as Value;
     for (let i = 0; i < ranges.length; i++) {

@@ -1,7 +1,7 @@
 import { arrayBounds, bitBounds, noGetter, noIndexer, stringBounds, typeMismatch } from '../faults.ts';
-import { type Meter, newEntries, newText, spend } from '../meter.ts';
+import { type Meter, newEntries, newText, readText } from '../meter.ts';
 import type { Position } from '../position.ts';
-import { charAt, charCount, sliceChars, spliceChars } from './chars.ts';
+import { charAt, charCount, sliceChars, spliceChars, visitText } from './chars.ts';
 import { getters } from './getters.ts';
 import { normalInt } from './int.ts';
 import { typeBit, typeName } from './kinds.ts';
@@ -34,7 +34,7 @@ function within(index: Int, length: number): number | null {
 export function getIndex(meter: Meter, of: Value, index: Value, place: IndexPlace): Value {
   if (typeof of === 'object') {
     if (of.k === Kind.array) return of.items[itemIndex(of.items.length, index, place)];
-    if (of.k === Kind.map) return of.entries.get(keyOf(index, place));
+    if (of.k === Kind.map) return of.entries.get(keyOf(meter, index, place));
     if (of.k === Kind.blob) return of.bytes[itemIndex(of.bytes.length, index, place)];
   } else if (typeof of === 'string') {
     return getCharacters(meter, of, index, place);
@@ -51,8 +51,9 @@ export function itemIndex(length: number, index: Value, place: IndexPlace): numb
   return at;
 }
 
-export function keyOf(index: Value, place: IndexPlace): string {
+export function keyOf(meter: Meter, index: Value, place: IndexPlace): string {
   if (typeof index !== 'string') throw typeMismatch(index, 'string', place.index);
+  readText(meter, index);
   return index;
 }
 
@@ -74,7 +75,7 @@ function textSpan(text: string, range: RangeValue, place: IndexPlace) {
 }
 
 function getCharacters(meter: Meter, text: string, index: Value, place: IndexPlace): Value {
-  spend(meter, text.length);
+  visitText(meter, text);
   if (!isRange(index)) return char(charAt(text, charIndex(text, index, place)));
   const { start, end } = textSpan(text, index, place);
   return newText(meter, sliceChars(text, start, end));
@@ -121,7 +122,7 @@ export function indexRef(meter: Meter, parent: Ref, index: Value, place: IndexPl
   if (typeof of === 'object') {
     if (of.k === Kind.array) return itemRef(parent, itemIndex(of.items.length, index, place));
     if (of.k === Kind.map) {
-      const key = keyOf(index, place);
+      const key = keyOf(meter, index, place);
       if (!of.entries.has(key)) newEntries(meter, 1, of.entries.size + 1);
       return entryRef(parent, key);
     }
@@ -144,7 +145,7 @@ function byteRef(parent: Ref, bytes: readonly number[], at: number, place: Index
 }
 
 function characterRef(meter: Meter, parent: Ref, text: string, index: Value, place: IndexPlace): Ref {
-  spend(meter, text.length);
+  visitText(meter, text);
   if (isRange(index)) {
     const { start, end } = textSpan(text, index, place);
     return partRef(parent, sliceChars(text, start, end), (value) => {

@@ -1,3 +1,5 @@
+import { charge, type Meter } from '../meter.ts';
+
 /** Text is indexed by Unicode scalars; JavaScript indexes by UTF-16 units, which is the same without surrogates. */
 const surrogates = /[\ud800-\udfff]/;
 
@@ -12,6 +14,11 @@ export function isSimple(text: string): boolean {
     lastIsSimple = !surrogates.test(text);
   }
   return lastIsSimple;
+}
+
+/** Pays for going through a text, unless it is the one that was looked at last and needs no search. */
+export function visitText(meter: Meter, text: string): void {
+  if (text.length > 1024 && !(text === lastText && lastIsSimple)) charge(meter, text.length * 2);
 }
 
 export function charCount(text: string): number {

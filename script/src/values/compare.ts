@@ -1,5 +1,5 @@
 import { functionNotFound } from '../faults.ts';
-import { type Meter, spend } from '../meter.ts';
+import { type Meter, readText, spend } from '../meter.ts';
 import { nowhere } from '../position.ts';
 import { compareText } from './order.ts';
 import { type ArrayValue, Kind, type MapValue, type Value } from './value.ts';
@@ -25,6 +25,7 @@ export const textOf = (value: Value): string | null =>
 
 /** Throws when the engine has no such function for the two. */
 export function equals(meter: Meter, a: Value, b: Value): boolean {
+  if (typeof a === 'string' && typeof b === 'string' && a.length === b.length) readText(meter, a);
   if (typeof a !== 'object' && typeof b !== 'object') return a === b;
   const x = floatOf(a);
   const y = floatOf(b);

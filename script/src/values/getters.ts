@@ -1,5 +1,5 @@
 import { type Meter, spend } from '../meter.ts';
-import { charCount, charsOf } from './chars.ts';
+import { charCount, charsOf, visitText } from './chars.ts';
 import { Type } from './kinds.ts';
 import {
   type ArrayValue,
@@ -44,7 +44,7 @@ const isZeroInt = (value: Value): boolean => value === 0;
 
 function lengthOf(meter: Meter, value: Value): number {
   if (typeof value === 'string') {
-    spend(meter, value.length >> 4);
+    visitText(meter, value);
     return charCount(value);
   }
   const container = value as ArrayValue | BlobValue;

@@ -1,3 +1,4 @@
+import { createFault, isFault, ScriptError } from '../errors.ts';
 import { orderedKeys } from './order.ts';
 import { floatText, toText } from './text.ts';
 import { array, float, Kind, map, type Value } from './value.ts';
@@ -12,23 +13,36 @@ export type Json =
   | readonly Json[]
   | { readonly [key: string]: Json | undefined };
 
-/** A value as it leaves the script: a copy that shares nothing with it. */
+const maxNesting = 500;
+
+/** A value as it leaves the script: a copy that shares nothing with it. Throws a `ScriptError` if it is nested too deeply. */
 export function toJson(value: Value): Json {
-  if (value === undefined) return null;
-  return typeof value === 'object' ? boxedToJson(value) : value;
+  try {
+    return copyToJson(value, 0);
+  } catch (error) {
+    throw isFault(error) ? new ScriptError(error) : error;
+  }
 }
 
-function boxedToJson(value: Extract<Value, object>): Json {
+/** The same inside of a run, where failures are faults. */
+export function copyToJson(value: Value, depth: number): Json {
+  if (value === undefined) return null;
+  if (typeof value !== 'object') return value;
+  if (depth > maxNesting) throw createFault('ErrorDataTooLarge', 'Nesting of values too large');
+  return boxedToJson(value, depth + 1);
+}
+
+function boxedToJson(value: Extract<Value, object>, depth: number): Json {
   switch (value.k) {
     case Kind.float:
       return Number.isFinite(value.v) ? value.v : null;
     case Kind.char:
       return value.c;
     case Kind.array:
-      return value.items.map(toJson);
+      return value.items.map((item) => copyToJson(item, depth));
     case Kind.map: {
       const object = Object.create(null) as Record<string, Json>;
-      for (const key of orderedKeys(value)) object[key] = toJson(value.entries.get(key));
+      for (const key of orderedKeys(value)) object[key] = copyToJson(value.entries.get(key), depth);
       return object;
     }
     case Kind.blob:
