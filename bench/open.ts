@@ -1,32 +1,33 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createClient } from '@lintel/contract/client';
 import { startEmbeddedPostgres } from '../server/src/db/embedded-postgres.ts';
 import { freePort } from '../server/test/support/service-process.ts';
 import { type Child, startChild } from './child.ts';
 import { cpuMsOf } from './cpu-time.ts';
 import { httpLoad, type LoadResult, postRequest } from './http-load.ts';
-import { sqlLoad } from './same-sql.ts';
+import { type BenchOrg, openRequests, type Printed, prepareOrgs } from './open-setup.ts';
+import { pgbenchRate } from './pgbench.ts';
 
 const root = join(import.meta.dirname, '..');
 const warmUpMs = 1_500;
 const measureMs = 5_000;
+const orgCount = 50;
 
 interface Setup {
+  readonly dataDir: string;
   readonly service: Child;
   readonly bare: Child;
   readonly databaseUrl: string;
   readonly postmasterPid: number;
   readonly port: number;
-  readonly token: string;
-  readonly orgId: string;
-  readonly doors: readonly string[];
+  readonly orgs: readonly BenchOrg[];
 }
 
 /**
- * Opens through HTTP with a key scoped to the role and the doors, beside what bounds it in the same run: the framework
- * without a database, and the same SQL without the service. Read the ratios; the machine is shared.
+ * Opens through HTTP in 50 organizations with 20 policies, limits and a scoped key each, and in a single one, beside
+ * what bounds it in the same run: the framework without a database, and the same two statements by pgbench. Read the
+ * ratios; the machine is shared.
  */
 export async function benchOpen(): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'lintel-bench-'));
@@ -52,56 +53,59 @@ async function prepare(dataDir: string, databaseUrl: string): Promise<Setup> {
     PORT: String(port),
     HOST: '127.0.0.1',
   });
-  const ready = service.ready as unknown as {
-    api_base: string;
-    api_key: string;
-    org_id: string;
-    demo: Record<string, string>;
-  };
-  const doors = ['front_door', 'side_door', 'gate', 'garage'].map((name) => ready.demo[name] ?? '');
-  const api = createClient({ baseUrl: ready.api_base, token: ready.api_key });
-  const scope = { scoped_roles: ['entities:set_state'], scoped_entity_ids: doors };
-  const { token } = await api('create_api_key', { body: { name: 'bench', expires_in: '1h', ...scope } });
+  const orgs = await prepareOrgs(service.ready as unknown as Printed, orgCount);
   const postmasterPid = Number(
     readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0],
   );
   const bare = await startChild(join(import.meta.dirname, 'bare-fastify.ts'), [], {});
-  return { service, bare, databaseUrl, postmasterPid, port, token, orgId: ready.org_id, doors };
+  return { dataDir, service, bare, databaseUrl, postmasterPid, port, orgs };
 }
 
 async function compare(setup: Setup, connections: number): Promise<void> {
-  const load = { host: '127.0.0.1', connections, warmUpMs, measureMs };
   const barePort = Number(setup.bare.ready.port);
   const bareRequest = postRequest(barePort, '/open', {}, '{}');
-  const bare = await httpLoad({ ...load, port: barePort, request: () => bareRequest });
-  const target = { url: setup.databaseUrl, orgId: setup.orgId, doors: setup.doors };
-  const sql = { ...(await sqlLoad(target, connections, warmUpMs, measureMs)), failures: 0 };
-
-  const requests = setup.doors.map((door) =>
-    postRequest(
-      setup.port,
-      `/api/v1/entities/${door}/actions/switchable.open`,
-      { authorization: `Bearer ${setup.token}` },
-      '{}',
-    ),
-  );
-  const before = cpuOf(setup);
-  const opens = await httpLoad({
-    ...load,
-    port: setup.port,
-    request: (n) => requests[n % requests.length] ?? '',
-  });
-  const after = cpuOf(setup);
-  const count = (opens.perSecond * (measureMs + warmUpMs)) / 1000;
-  const each = `${((after.service - before.service) / count).toFixed(2)} + ${((after.database - before.database) / count).toFixed(2)}`;
-
+  const bare = await load(barePort, connections, [bareRequest]);
   row(connections, 'bare Fastify POST', bare);
-  row(connections, 'the same SQL alone', sql);
-  row(connections, 'open', opens, each);
+  const { databaseUrl: url, dataDir: folder } = setup;
+  const alone = { url, folder, connections, seconds: measureMs / 1000 };
+  const sql = await pgbenchRate({ ...alone, orgs: setup.orgs });
+  const hotSql = await pgbenchRate({ ...alone, orgs: setup.orgs.slice(0, 1) });
+  print([String(connections), 'pgbench, same SQL', sql?.toFixed(0) ?? 'no pgbench']);
+  print([String(connections), 'the same, one org', hotSql?.toFixed(0) ?? 'no pgbench']);
+
+  const opens = await measuredOpens(setup, connections, `opens, ${orgCount} orgs`, setup.orgs);
+  const hot = await measuredOpens(setup, connections, 'opens, one org', setup.orgs.slice(0, 1));
+  const ratio = (a: number, b: number | null) => (b === null ? '–' : (a / b).toFixed(2));
   print([
     '',
-    `open / SQL alone = ${(opens.perSecond / sql.perSecond).toFixed(2)}, open / bare = ${(opens.perSecond / bare.perSecond).toFixed(2)}`,
+    `opens / SQL = ${ratio(opens.perSecond, sql)}, one org / SQL of one org = ${ratio(hot.perSecond, hotSql)}, one org / ${orgCount} orgs = ${ratio(hot.perSecond, opens.perSecond)}, opens / bare = ${ratio(opens.perSecond, bare.perSecond)}`,
   ]);
+}
+
+async function measuredOpens(
+  setup: Setup,
+  connections: number,
+  what: string,
+  orgs: readonly BenchOrg[],
+): Promise<LoadResult> {
+  const before = cpuOf(setup);
+  const opens = await load(setup.port, connections, openRequests(setup.port, orgs));
+  const after = cpuOf(setup);
+  const count = (opens.perSecond * (measureMs + warmUpMs)) / 1000;
+  const each = [after.service - before.service, after.database - before.database];
+  row(connections, what, opens, each.map((ms) => (ms / count).toFixed(2)).join(' + '));
+  return opens;
+}
+
+function load(port: number, connections: number, requests: readonly string[]): Promise<LoadResult> {
+  return httpLoad({
+    host: '127.0.0.1',
+    port,
+    connections,
+    warmUpMs,
+    measureMs,
+    request: (n) => requests[n % requests.length] ?? '',
+  });
 }
 
 function cpuOf(setup: Setup): { service: number; database: number } {
@@ -110,15 +114,8 @@ function cpuOf(setup: Setup): { service: number; database: number } {
 
 function row(connections: number, what: string, result: LoadResult, extra = ''): void {
   const { perSecond, p50Ms, p99Ms, failures } = result;
-  print([
-    String(connections),
-    what,
-    perSecond.toFixed(0),
-    p50Ms.toFixed(2),
-    p99Ms.toFixed(2),
-    String(failures),
-    extra,
-  ]);
+  const figures = [perSecond.toFixed(0), p50Ms.toFixed(2), p99Ms.toFixed(2), String(failures)];
+  print([String(connections), what, ...figures, extra]);
 }
 
 const widths = [12, 20, 8, 8, 8, 8, 0];
