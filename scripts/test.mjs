@@ -25,6 +25,7 @@ const peers = [
     programs: ['swift-proxy-server'],
     files: /media/,
   },
+  { packages: ['postgresql'], programs: ['pg_ctlcluster'], files: /canary/ },
 ];
 const isSoak = process.argv.includes('--soak');
 const args = process.argv.slice(2).filter((arg) => arg !== '--soak');

@@ -53,6 +53,8 @@ export interface TestAppOptions {
   readonly wrapHandlers?: ComposeOptions['wrapHandlers'];
   readonly providerDefinitions?: ComposeOptions['providerDefinitions'];
   readonly logger?: Logger;
+  /** A clone of the template unless a test brings its own, and drops it. */
+  readonly database?: TestDatabase;
   readonly leaseMs?: number;
   readonly wrapEngine?: ComposeOptions['wrapEngine'];
   /** Where the service finds its database, for tests that put something in between. */
@@ -61,6 +63,7 @@ export interface TestAppOptions {
 
 /** The real application on a database of its own. */
 export async function startTestApp(options: TestAppOptions = {}): Promise<TestApp> {
+  if (options.database !== undefined) return startNode(options.database, options, false);
   const db = await createTestDatabase(inject('ownerUrl'));
   return startNode(db, options, true);
 }
