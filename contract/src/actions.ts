@@ -43,6 +43,15 @@ export const ActionResult = Response('ActionResult', {
 });
 export type ActionResult = Static<typeof ActionResult>;
 
+export const DecisionReason = Response('DecisionReason', {
+  policy_id: Nullable(Type.String()),
+  policy_type: Type.String(),
+  scope: Type.String(),
+  effect: Type.String(),
+  message: Type.String(),
+});
+export type DecisionReason = Static<typeof DecisionReason>;
+
 export const ActionPreview = Response('ActionPreview', {
   decision: Type.Unsafe<'allow' | 'confirm' | 'approve' | 'deny'>({
     type: 'string',
@@ -51,15 +60,7 @@ export const ActionPreview = Response('ActionPreview', {
   confirmation_required: Type.Boolean(),
   preview_token: Type.Optional(Type.String()),
   expires_at: Type.Optional(Timestamp),
-  reasons: Type.Array(
-    Response('DecisionReason', {
-      policy_id: Nullable(Type.String()),
-      policy_type: Type.String(),
-      scope: Type.String(),
-      effect: Type.String(),
-      message: Type.String(),
-    }),
-  ),
+  reasons: Type.Array(DecisionReason),
   effect: Response('ActionEffect', {
     entity: Type.String(),
     door: Nullable(Type.String()),

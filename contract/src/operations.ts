@@ -15,9 +15,11 @@ import { orgInvitationOperations } from './org-invitations.ts';
 import { orgOperations } from './orgs.ts';
 import { policyOperations } from './policies.ts';
 import { quotaOperations } from './quotas.ts';
+import { scriptingOperations } from './scripting.ts';
 import { sessionOperations } from './session.ts';
 import { statusOperations } from './status.ts';
 import { userOperations } from './users.ts';
+import { whatIfOperations } from './what-if.ts';
 import { zoneOperations } from './zones.ts';
 
 /** The one list. Binding, validation, OpenAPI, the client, the role table and the safety tests are derived from it. */
@@ -38,9 +40,11 @@ export const operations = [
   ...userOperations,
   ...imageOperations,
   ...policyOperations,
+  ...whatIfOperations,
   ...approvalOperations,
   ...holdOperations,
   ...quotaOperations,
+  ...scriptingOperations,
   ...auditOperations,
 ] as const;
 

@@ -1,3 +1,4 @@
+import { PolicyDraft } from '@lintel/contract/what-if';
 import type { Credentials } from './auth/credentials.ts';
 import { formatToken, type TokenFormat } from './auth/token.rules.ts';
 import type { ComposedIdentity } from './compose-identity.ts';
@@ -41,6 +42,8 @@ import { createOrgsService } from './features/orgs/orgs.service.ts';
 import { policyRoutes } from './features/policies/policies.routes.ts';
 import { createPoliciesService } from './features/policies/policies.service.ts';
 import { createStewardsService } from './features/policies/stewards.service.ts';
+import { whatIfRoutes } from './features/policies/what-if.routes.ts';
+import { createWhatIfService } from './features/policies/what-if.service.ts';
 import { quotaRoutes } from './features/quotas/quotas.routes.ts';
 import { createQuotasService } from './features/quotas/quotas.service.ts';
 import { scriptingRoutes } from './features/scripting/scripting.routes.ts';
@@ -95,6 +98,7 @@ export function composeHandlers(parts: Parts): Handlers {
     ...agentRoutes(createAgentsService({ db, clock, issueKey: apiKeys.issue })),
     ...assetRoutes(parts),
     ...policyRoutes(createPoliciesService(parts), createStewardsService(parts)),
+    ...whatIfRoutes(createWhatIfService({ ...parts, checkDraft: compileBody(PolicyDraft) })),
     ...approvalRoutes(createApprovalsService(parts)),
     ...holdRoutes(createHoldsService(parts), createLockdownService(parts), clock),
     ...quotaRoutes(createQuotasService(parts)),

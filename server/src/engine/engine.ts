@@ -15,6 +15,7 @@ import { createDispatch } from './dispatch.ts';
 import { executeAction } from './execute-action.ts';
 import { createHolds } from './holds.ts';
 import { createIntentOpener, type IntentOpener } from './intent-opener.ts';
+import { type OpenFacts, openFacts } from './open-facts.ts';
 import { createOutcomeWriter, type OutcomeWriter } from './outcome-writer.ts';
 import type { ActionRequest } from './prepare-action.ts';
 import { previewAction } from './preview-action.ts';
@@ -40,6 +41,7 @@ export interface EngineDeps {
 export interface Engine {
   execute(call: Call, org: OrgScope, request: ActionRequest): Promise<ActionResult>;
   preview(org: OrgScope, principal: Principal, request: ActionRequest): Promise<ActionPreview>;
+  openFacts(org: OrgScope, entityId: string): Promise<OpenFacts | null>;
   start(): Promise<void>;
   /** Hands the connections over to the other nodes, when there are any; the requests that still come are sent there. */
   leave(): Promise<void>;
@@ -71,6 +73,7 @@ export function createEngine(options: EngineOptions): Engine {
   return {
     execute: (call, org, request) => executeAction(deps, call, org, request),
     preview: (org, principal, request) => previewAction(deps, org, principal, request),
+    openFacts: (org, entityId) => openFacts(deps, org, entityId),
     async start() {
       await recovery.start();
       await providers.start();

@@ -95,6 +95,13 @@ export const policyScenarios = {
     }),
   },
   get_integration_effective_policies: { prepare: inIntegration },
+  get_policies_what_if: {
+    prepare: async ({ tenant }) => ({
+      params: { org_id: tenant.orgId },
+      query: { entity_id: tenant.building.entityId, draft: JSON.stringify(newPolicy) },
+      refs: { entity: tenant.building.entityId },
+    }),
+  },
   get_org_timezone: { prepare: inOrg },
   set_org_timezone: { prepare: withBody(inOrg, { timezone: 'Europe/Berlin' }) },
   list_policy_approvals: { prepare: inOrg },

@@ -1,0 +1,13 @@
+import type { HandlersOf } from '../../kernel/handler.ts';
+import type { WhatIfService } from './what-if.service.ts';
+
+export function whatIfRoutes(whatIf: WhatIfService): HandlersOf<'get_policies_what_if'> {
+  return {
+    get_policies_what_if: ({ org, query }) =>
+      whatIf.ask(org, {
+        entityId: query.entity_id ?? null,
+        at: query.at ?? null,
+        draft: query.draft ?? null,
+      }),
+  };
+}

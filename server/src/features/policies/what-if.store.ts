@@ -1,0 +1,106 @@
+import type { LocalizedText } from '@lintel/contract/common';
+import type { ActorKind } from '@lintel/contract/events';
+import type { Role } from '@lintel/contract/roles';
+import type { Tx } from '../../db/database.ts';
+import { sql } from '../../db/sql.ts';
+import type { OrgScope, RoleGrant } from '../../kernel/call.ts';
+
+export interface PersonRow {
+  readonly userId: string;
+  readonly name: LocalizedText;
+  readonly grants: readonly RoleGrant[];
+}
+
+/** Everybody with a role here, with all that counts here: their roles, and admin above. */
+export function listPeople(tx: Tx, org: OrgScope, limit: number): Promise<PersonRow[]> {
+  return tx.query<PersonRow>(sql`
+    select u.id as "userId", u.name, (
+      select jsonb_agg(jsonb_build_object('orgId', g.org_id, 'role', g.role)) from role_grants g
+      where g.user_id = u.id and (g.org_id = ${org.id} or (g.role = 'admin' and g.org_id = any (${org.path})))
+    ) as grants
+    from users u where u.deleted_at is null
+      and exists (select from role_grants g where g.user_id = u.id and g.org_id = ${org.id})
+    order by u.id limit ${limit}`);
+}
+
+export interface KeyRow {
+  readonly keyId: string;
+  readonly name: string;
+  readonly userId: string;
+  readonly expiresAt: Date;
+  readonly scopedRoles: readonly Role[] | null;
+  readonly scopedEntityIds: readonly string[] | null;
+  readonly creatorRoles: readonly Role[];
+}
+
+const rolesOf = (org: OrgScope) => sql`
+  coalesce((select array_agg(distinct g.role) from role_grants g where g.user_id = u.id
+    and (g.org_id = ${org.id} or (g.role = 'admin' and g.org_id = any (${org.path})))), '{}')`;
+
+export function listKeys(tx: Tx, org: OrgScope, limit: number): Promise<KeyRow[]> {
+  return tx.query<KeyRow>(sql`
+    select k.id as "keyId", k.name, u.id as "userId", k.expires_at as "expiresAt", k.scoped_roles as "scopedRoles",
+      k.scoped_entity_ids as "scopedEntityIds", ${rolesOf(org)} as "creatorRoles"
+    from api_keys k join users u on u.id = k.created_by_user_id
+    where k.org_id = ${org.id} and k.agent_id is null and k.revoked_at is null and k.expires_at > now()
+      and u.deleted_at is null
+    order by k.id limit ${limit}`);
+}
+
+export interface AgentRow {
+  readonly agentId: string;
+  readonly name: string;
+  readonly userId: string;
+  readonly allowedEntityIds: readonly string[];
+  readonly confirmationMode: 'policy' | 'always' | 'human';
+  readonly creatorRoles: readonly Role[];
+}
+
+export function listAgents(tx: Tx, org: OrgScope, limit: number): Promise<AgentRow[]> {
+  return tx.query<AgentRow>(sql`
+    select a.id as "agentId", a.name, u.id as "userId", coalesce(a.allowed_entity_ids, '{}') as "allowedEntityIds",
+      a.confirmation_mode as "confirmationMode", ${rolesOf(org)} as "creatorRoles"
+    from agents a join users u on u.id = a.owner_user_id
+    where a.org_id = ${org.id} and a.revoked_at is null and (a.expires_at is null or a.expires_at > now())
+      and u.deleted_at is null
+    order by a.id limit ${limit}`);
+}
+
+export interface OpenEvent {
+  readonly id: string;
+  readonly occurredAt: Date;
+  readonly entityId: string;
+  readonly actorKind: ActorKind;
+  readonly userId: string | null;
+  readonly agentId: string | null;
+  readonly keyId: string | null;
+  readonly guestId: string | null;
+}
+
+/** Opens that somebody asked for, newest first. What a portal did for them is a part of theirs. */
+export function listOpens(
+  tx: Tx,
+  orgId: string,
+  range: { readonly since: Date; readonly limit: number },
+): Promise<OpenEvent[]> {
+  return tx.query<OpenEvent>(sql`
+    select id, occurred_at as "occurredAt", resource_id as "entityId", actor_kind as "actorKind",
+      actor_user_id as "userId", actor_agent_id as "agentId", actor_api_key_id as "keyId", actor_guest_id as "guestId"
+    from audit_events
+    where org_id = ${orgId} and occurred_at >= ${range.since} and event_type = 'entity.action'
+      and outcome = 'succeeded' and details ->> 'command' = 'open' and not details ? 'part_of'
+      and actor_kind <> 'system' and resource_id is not null
+    order by occurred_at desc, id desc limit ${range.limit}`);
+}
+
+export async function deviceExists(
+  tx: Tx,
+  orgId: string,
+  integrationId: string,
+  id: string,
+): Promise<boolean> {
+  const row = await tx.maybeOne(sql`
+    select from devices where org_id = ${orgId} and integration_id = ${integrationId} and id = ${id}
+      and deleted_at is null`);
+  return row !== null;
+}
