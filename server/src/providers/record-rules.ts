@@ -3,6 +3,7 @@ import formatsPlugin from 'ajv-formats';
 import type { TObject } from 'typebox';
 import { invalid } from '../kernel/app-error.ts';
 import type { ExternalIdRule, ProviderManifest, PulseOwner, PulseSubject } from './provider.ts';
+import { leadsToMetadata } from './transport/device-address.ts';
 
 /** Members the service itself reads, whatever the provider declares. */
 const commonMembers: readonly string[] = ['auto_close', 'kind', 'channel_index'];
@@ -35,8 +36,17 @@ export function requireFittingMetadata(
   throw invalid(`${path}${error === undefined ? '' : placeOf(error)}`, messageOf(error));
 }
 
+/** Of whatever name: a setting that holds an address is one that is dialled. */
+function requireDeviceAddresses(config: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(config)) {
+    if (typeof value === 'string' && leadsToMetadata(value))
+      throw invalid(`/config/${name}`, 'is no address of a device');
+  }
+}
+
 /** The settings of an integration, as its provider declares them. */
 export function requireFittingConfig(schema: TObject, config: Readonly<Record<string, unknown>>): void {
+  requireDeviceAddresses(config);
   const validate = validatorOf(schema);
   if (validate(config)) return;
   const [error] = validate.errors ?? [];

@@ -2,6 +2,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { Clock } from '../../kernel/clock.ts';
+import { deviceLookup, leadsToMetadata } from './device-address.ts';
 
 /**
  * What is known about one request (wire-facts 0). Reasons are made of fixed words and error codes only: an error message of
@@ -36,6 +37,7 @@ const CONNECT_MARGIN_MS = 250;
 export async function httpOnce(request: HttpOnceRequest): Promise<HttpOutcome> {
   const url = URL.canParse(request.url) ? new URL(request.url) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) return notSent('the address is not usable');
+  if (leadsToMetadata(request.url)) return notSent('the address is not allowed');
   const connected = await openSocket(url, request);
   if ('kind' in connected) return connected;
   if (request.clock.monotonicMs() >= request.deadlineMs) {
@@ -83,8 +85,8 @@ function dial(url: URL): Socket {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const secure = url.protocol === 'https:';
   const port = Number(url.port || (secure ? 443 : 80));
-  if (!secure) return connectTcp({ host, port });
-  return connectTls({ host, port, ...(isIP(host) === 0 ? { servername: host } : {}) });
+  if (!secure) return connectTcp({ host, port, lookup: deviceLookup });
+  return connectTls({ host, port, lookup: deviceLookup, ...(isIP(host) === 0 ? { servername: host } : {}) });
 }
 
 function exchange(socket: Socket, url: URL, request: HttpOnceRequest): Promise<HttpOutcome> {

@@ -1,5 +1,6 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { deviceLookup } from './device-address.ts';
 import type { BrokerSettings } from './mqtt-broker.ts';
 
 export interface BrokerSocket {
@@ -9,7 +10,7 @@ export interface BrokerSocket {
 }
 
 export function openBrokerSocket({ host, port, tls, caCertificate }: BrokerSettings): BrokerSocket {
-  const tcp = connectTcp({ host, port, noDelay: true });
+  const tcp = connectTcp({ host, port, noDelay: true, lookup: deviceLookup });
   const reset = (): void => {
     tcp.resetAndDestroy();
   };
