@@ -1,12 +1,16 @@
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
 import { operationById } from '@lintel/contract/operations';
 import type { FastifyInstance } from 'fastify';
 import { type Cluster, createCluster } from './cluster/cluster.ts';
+import type { Leases } from './cluster/leases.ts';
 import type { ComposeOptions } from './compose.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
+import type { Engine } from './engine/engine.ts';
 import { addDialInRoute } from './http/dial-in-route.ts';
+import type { Leaving } from './http/leaving.ts';
 import { addNodeRoute } from './http/node-route.ts';
 import type { Handlers } from './kernel/handler.ts';
 import type { Secret } from './kernel/secret.ts';
@@ -68,6 +72,26 @@ export function addClusterRoutes(http: FastifyInstance, { cluster, hub, pepper }
     },
   });
   if (receive !== null) addNodeRoute(http, receive);
+}
+
+export interface LeavingNode {
+  readonly config: Pick<Config, 'drainGraceMs'>;
+  readonly engine: Pick<Engine, 'leave'>;
+  readonly leases: Pick<Leases, 'look' | 'hasOthers'>;
+  readonly leaving: Leaving;
+}
+
+/** Time for a balancer that asks `/readyz` once a second to pass this node over. */
+const usualGraceMs = 2_000;
+const lastLookMs = 500;
+
+/** It serves on until this has ended. Where nobody else could serve there is nothing to wait for. */
+export async function leaveCluster({ config, engine, leases, leaving }: LeavingNode): Promise<void> {
+  leaving.begin();
+  // A node that has just come is not known yet. A database that hangs must not keep this one from its end.
+  await Promise.race([leases.look(), delay(lastLookMs, undefined, { ref: false })]);
+  const graceMs = config.drainGraceMs ?? (leases.hasOthers() ? usualGraceMs : 0);
+  await Promise.all([engine.leave(), delay(graceMs)]);
 }
 
 /** Wakes the other nodes after a change. An action changes nothing that they keep. */

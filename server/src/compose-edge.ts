@@ -8,6 +8,7 @@ import type { Database } from './db/database.ts';
 import { migrationVersions } from './db/migrate.ts';
 import { createReadiness } from './features/status/readiness.service.ts';
 import { addHealthEndpoints } from './http/health-endpoints.ts';
+import type { Leaving } from './http/leaving.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
 import { addMetricsEndpoint, createMetricsServer } from './http/metrics-endpoint.ts';
 import { addReferenceRoutes } from './http/reference-routes.ts';
@@ -20,6 +21,7 @@ export interface EdgeParts {
   readonly db: Database;
   readonly clock: Clock;
   readonly leases: Pick<Leases, 'nodeId' | 'held'>;
+  readonly leaving: Leaving;
 }
 
 export interface Edge {
@@ -31,7 +33,7 @@ export interface Edge {
 const webDist = join(import.meta.dirname, '..', '..', 'web', 'dist');
 
 /** What is served beside the operations: health, metrics, the reference and the pages. */
-export function composeEdge(http: FastifyInstance, { config, db, clock, leases }: EdgeParts): Edge {
+export function composeEdge(http: FastifyInstance, { config, db, clock, leases, leaving }: EdgeParts): Edge {
   const { publicUrl, brand, host, port, metricsPort, metricsToken: token } = config;
   const metrics = createMetrics({
     exposed: metricsPort !== null || token !== null,
@@ -40,7 +42,7 @@ export function composeEdge(http: FastifyInstance, { config, db, clock, leases }
   });
   const { registry } = metrics;
   metrics.observe(http);
-  addHealthEndpoints(http, createReadiness({ db, clock, migrationVersions }), leases);
+  addHealthEndpoints(http, createReadiness({ db, clock, migrationVersions }), leases, leaving);
   addReferenceRoutes(http, { publicUrl, version, brand });
   serveWeb(http, webDist);
   if (metricsPort === null) addMetricsEndpoint(http, { registry, token });

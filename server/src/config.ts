@@ -34,6 +34,8 @@ export interface Config {
   readonly nodeUrl: string | null;
   /** Null: nodes talk to each other by HTTP. */
   readonly natsUrl: string | null;
+  /** How long a node that was asked to stop goes on serving. Null: as long as the others need to notice, not at all alone. */
+  readonly drainGraceMs: number | null;
   readonly adminEmail: string;
   readonly demo: boolean;
   readonly logLevel: string;
@@ -94,7 +96,10 @@ function databaseAddress(env: Env, faults: string[]): string | null {
   return text;
 }
 
-function clusterSettings(env: Env, faults: string[]): Pick<Config, 'clusterSecret' | 'nodeUrl' | 'natsUrl'> {
+function clusterSettings(
+  env: Env,
+  faults: string[],
+): Pick<Config, 'clusterSecret' | 'nodeUrl' | 'natsUrl' | 'drainGraceMs'> {
   const natsUrl = env.NATS_URL ?? null;
   if (natsUrl !== null && !(URL.canParse(natsUrl) && /^(nats|tls):/.test(natsUrl)))
     faults.push('NATS_URL must look like nats://host:4222');
@@ -102,6 +107,8 @@ function clusterSettings(env: Env, faults: string[]): Pick<Config, 'clusterSecre
     clusterSecret: env.LINTEL_CLUSTER_SECRET === undefined ? null : new Secret(env.LINTEL_CLUSTER_SECRET),
     nodeUrl: env.LINTEL_NODE_URL === undefined ? null : origin(env, 'LINTEL_NODE_URL', '', faults),
     natsUrl,
+    drainGraceMs:
+      env.LINTEL_DRAIN_GRACE_MS === undefined ? null : integer(env, 'LINTEL_DRAIN_GRACE_MS', 0, faults),
   };
 }
 

@@ -18,6 +18,7 @@ const config = readConfig({
   LOG_LEVEL: 'silent',
   HOST: '127.0.0.1',
   PORT: String(port),
+  ...(mutant === 'no grace' ? { LINTEL_DRAIN_GRACE_MS: '0' } : {}),
 });
 const app = compose({
   config,

@@ -8,6 +8,8 @@ import { repositoryRoot } from './architecture-trees.ts';
 import { type LedgerLine, readLedger } from './ledger-provider.ts';
 import { freePort } from './peers/free-port.ts';
 
+export type NodeMutant = 'no lease check' | 'no grace';
+
 export interface NodeSettings {
   readonly name: string;
   readonly databaseUrl: string;
@@ -15,7 +17,7 @@ export interface NodeSettings {
   readonly port: number;
   readonly dataDir: string;
   readonly ledger: string;
-  readonly mutant: 'no lease check' | null;
+  readonly mutant: NodeMutant | null;
 }
 
 export interface NodeProcess {
@@ -23,14 +25,15 @@ export interface NodeProcess {
   readonly port: number;
   /** Resolves with the status; 0 when the node took no request (nothing was sent), -1 when the answer got lost. */
   open(token: string, entityId: string): Promise<{ status: number; text: string }>;
-  health(): Promise<Record<string, unknown> | null>;
+  /** As a balancer asks, with a limit of half a second. */
+  isReady(): Promise<boolean>;
   signal(signal: NodeJS.Signals): void;
   ended(): Promise<void>;
 }
 
 /** Nodes as processes of their own on one database, and the ledger of what their devices saw. */
 export interface Nodes {
-  start(name: string, options?: { mutant?: NodeSettings['mutant']; port?: number }): Promise<NodeProcess>;
+  start(name: string, options?: { mutant?: NodeMutant | null; port?: number }): Promise<NodeProcess>;
   ledger(): LedgerLine[];
   close(): Promise<void>;
 }
@@ -85,9 +88,11 @@ function nodeProcess({ name, port }: NodeSettings, child: ChildProcess): NodePro
     port,
     open: (token, entityId) =>
       post(port, `/api/v1/entities/${entityId}/actions/open`, { authorization: `Bearer ${token}` }),
-    health: async () => {
-      const answer = await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => null);
-      return answer === null ? null : ((await answer.json()) as Record<string, unknown>);
+    isReady: async () => {
+      const signal = AbortSignal.timeout(500);
+      const answer = await fetch(`http://127.0.0.1:${port}/readyz`, { signal }).catch(() => null);
+      await answer?.body?.cancel();
+      return answer?.status === 200;
     },
     signal: (signal) => void child.kill(signal),
     ended: async () => {
