@@ -26,7 +26,11 @@ export const errorTable = {
   forbidden: { status: 403, meaning: 'The caller lacks the role, or the organization is not theirs.' },
   csrf_rejected: { status: 403, meaning: 'A browser session needs same-origin proof on unsafe methods.' },
   policy_denied: { status: 403, meaning: 'A rule denies this action; the message names it.' },
-  approval_required: { status: 403, meaning: 'A different human must approve this action.' },
+  approval_required: {
+    status: 403,
+    meaning:
+      'A different human must approve this action; `details` has the id of the request under `/approval_id`.',
+  },
   not_found: { status: 404, meaning: 'Unknown here: absent, deleted, or of another organization.' },
   request_timeout: { status: 408, meaning: 'The request did not arrive in time.' },
   key_not_revoked: { status: 409, meaning: 'Only a revoked key can be restored or purged.' },

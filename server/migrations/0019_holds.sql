@@ -58,6 +58,9 @@ create table held_open (
 );
 create index held_open_due on held_open (due_at) where not opened;
 
+-- For those who forget them after a while.
+create index policy_approvals_age on policy_approvals (created_at);
+
 create function look_at_holds() returns trigger
 language plpgsql as $$
 declare

@@ -23,6 +23,19 @@ export async function isApproved(tx: Tx, orgId: string, fingerprint: Buffer): Pr
   return row !== null;
 }
 
+/** What nobody decided on, or used, in time. */
+export async function expireApprovals(tx: Tx): Promise<number> {
+  return await tx.execute(sql`
+    update policy_approvals set status = 'expired' where status in ('pending', 'approved') and expires_at <= now()`);
+}
+
+/** The audit log keeps what was asked and decided. */
+export async function forgetOldApprovals(tx: Tx): Promise<number> {
+  return await tx.execute(sql`
+    delete from policy_approvals
+    where created_at < now() - interval '30 days' and status not in ('pending', 'approved')`);
+}
+
 /** The pending request for this action: the one there is, or a new one. */
 export async function requestApproval(tx: Tx, request: ApprovalRequest): Promise<string> {
   const { orgId, requester, fingerprint } = request;

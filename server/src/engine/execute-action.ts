@@ -119,6 +119,7 @@ async function deny(deps: EngineDeps, call: Call, action: PreparedAction): Promi
   const asked = approvalId === null ? '' : `; approval ${approvalId}`;
   return new AppError(code, `${message} (${policy.policy_type} ${policy.policy_id}${asked})`, {
     audited: true,
+    ...(approvalId === null ? {} : { details: [{ path: '/approval_id', message: approvalId }] }),
   });
 }
 

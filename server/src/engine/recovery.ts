@@ -1,5 +1,6 @@
 import type { Database } from '../db/database.ts';
 import type { Logger } from '../kernel/logger.ts';
+import { expireApprovals, forgetOldApprovals } from './approvals.store.ts';
 import {
   deleteExpiredConfirmations,
   type FinishedIntent,
@@ -35,6 +36,8 @@ export function createRecovery({ db, logger }: { db: Database; logger: Logger })
       await db.asService(async (tx) => {
         await forgetOldKeys(tx);
         await deleteExpiredConfirmations(tx);
+        await expireApprovals(tx);
+        await forgetOldApprovals(tx);
       });
     } catch (error) {
       logger.warn({ err: error }, 'recovery could not run; it will try again');
