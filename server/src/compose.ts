@@ -5,7 +5,7 @@ import { createAuditPartitions } from './audit/audit-partitions.ts';
 import { createCredentials } from './auth/credentials.ts';
 import type { TokenFormat } from './auth/token.rules.ts';
 import type { Cluster } from './cluster/cluster.ts';
-import { addClusterRoutes, announcing, composeCluster } from './compose-cluster.ts';
+import { addClusterRoutes, announcing, composeCluster, leaveCluster } from './compose-cluster.ts';
 import { composeEdge } from './compose-edge.ts';
 import { composeHandlers } from './compose-handlers.ts';
 import { composeIdentity } from './compose-identity.ts';
@@ -19,6 +19,7 @@ import { type AuthenticateDeps, createAuthenticate } from './http/authenticate.t
 import { bindOperations } from './http/bind-operations.ts';
 import { createDenialRecorder } from './http/denials.ts';
 import { addIdentityRoutes } from './http/identity-routes.ts';
+import { createLeaving } from './http/leaving.ts';
 import { createHttpServer } from './http/server.ts';
 import type { ExpiredRecords } from './jobs/expired-records.ts';
 import { actorOf } from './kernel/call.ts';
@@ -79,6 +80,7 @@ export function compose(options: ComposeOptions): App {
     trustProxy: config.trustProxy,
     bodyLimitBytes: 1_048_576,
   });
+  const leaving = createLeaving(http);
   options.onHttp?.(http);
   const authenticate = createAuthenticate({
     credentials,
@@ -100,12 +102,12 @@ export function compose(options: ComposeOptions): App {
   addClusterRoutes(http, { cluster, hub: parts.dialIn, pepper: options.pepper });
   images.addRoute(http);
   const life = lifeOf(parts, images, retention);
-  const edge = composeEdge(http, { config, db, clock, leases: cluster.leases });
+  const edge = composeEdge(http, { config, db, clock, leases: cluster.leases, leaving });
   return {
     http,
     db,
     start: life.start,
-    leave: () => engine.leave(),
+    leave: () => leaveCluster({ config, engine, leases: cluster.leases, leaving }),
     listen: () => edge.listen(),
     close: async () => {
       await edge.close();
