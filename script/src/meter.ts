@@ -35,7 +35,7 @@ export function charge(meter: Meter, bytes: number): void {
 
 const tooLarge = (what: string) => createFault('ErrorDataTooLarge', `${what} too large`);
 
-export function checkText(meter: Meter, length: number): void {
+function checkText(meter: Meter, length: number): void {
   if (length > meter.limits.stringLength) throw tooLarge('Length of string');
 }
 
@@ -57,7 +57,7 @@ export function checkArray(meter: Meter, length: number): void {
   if (length > meter.limits.arrayLength) throw tooLarge('Size of array/BLOB');
 }
 
-export function checkMap(meter: Meter, size: number): void {
+function checkMap(meter: Meter, size: number): void {
   if (size > meter.limits.mapSize) throw tooLarge('Size of object map');
 }
 

@@ -160,6 +160,17 @@ describe('no script reaches an object of the host', () => {
     await expect(async () => run(compile(source))).rejects.toThrow(text);
   });
 
+  it.each([
+    '[0].map("sl" + "eep")',
+    'let n = "ho"; n += "st"; [1, 2].map(n)',
+    'let n = "ho"; n += "st"; fn f(n) { [1].filter(n) } f(n)',
+    'let n = "sleep"; let a = [0]; a.sort(n); a',
+    'let f = Fn("sl" + "eep"); [f.call(0), f]',
+    'let m = #{ f: Fn("ho" + "st") }; m.f(1)',
+  ])('gets no promise from a name put together at run time: %s', async (source) => {
+    await attempt(source);
+  });
+
   it('keeps the stack and the class of a host error to itself', async () => {
     const { value } = await run(
       compile('let r = (); try { host_fail("x") } catch (e) { r = e; } r', { host }),

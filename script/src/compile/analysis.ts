@@ -71,14 +71,14 @@ function factsOf(definition: FunctionDefinition, host: HostFunctions): Facts {
     if (node.type === 'const' && typeof node.value === 'string') mention(node.value);
     if (node.type === 'call') {
       mention(node.name);
-      dynamic ||= true;
+      dynamic = true;
       if (node.name === 'Fn' && node.args[0]?.type !== 'const') direct ||= host.size > 0;
     }
     if (node.type === 'chain')
       for (const step of node.steps) {
         if (step.type !== 'method') continue;
         mention(step.name);
-        dynamic ||= true;
+        dynamic = true;
       }
   });
   return { direct, dynamic, calls };

@@ -47,7 +47,7 @@ function setGlobal(rt: Runtime, name: string, value: Value): void {
 }
 
 /** `a op= b`: in place where the container allows it, else as `a = a op b`, with the operator's position. */
-export function assignOperator(rt: Runtime, ref: Ref, op: string, value: Value, position: Position): void {
+function assignOperator(rt: Runtime, ref: Ref, op: string, value: Value, position: Position): void {
   const current = ref.get();
   if (op === '+' && typeof current === 'object' && appendInPlace(rt, ref, current, value)) return;
   let result: ReturnType<Operator>;

@@ -23,7 +23,7 @@ function quietly(error: unknown, position: Position): unknown {
   return error;
 }
 
-export function applyOperator(
+function applyOperator(
   rt: Runtime,
   name: string,
   operator: Operator,
@@ -80,7 +80,7 @@ const isNanPair = (a: Value, b: Value): boolean => isNan(a) || isNan(b);
 const isNan = (value: Value): boolean =>
   typeof value === 'object' && value.k === Kind.float && Number.isNaN(value.v);
 
-export function binaryApply(op: string, position: Position): Apply {
+function binaryApply(op: string, position: Position): Apply {
   const compare = comparison(op, position);
   if (compare !== null) return compare;
   const operator = operators[op] as Operator;

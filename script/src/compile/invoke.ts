@@ -288,7 +288,7 @@ function withGlobals(
 }
 
 /** A built-in or a host function. */
-export function callByName(
+function callByName(
   rt: Runtime,
   program: Program,
   name: string,
@@ -298,7 +298,9 @@ export function callByName(
 ): Value | Promise<Value> {
   const native = selectNative(nativesNamed(name), args);
   if (native !== null) return runNative(rt, program, native, args, self, position);
-  if (program.host.get(name)?.includes(args.length) === true) return callHost(rt, name, args, position);
+  // Where no pointer was expected to wait, nobody would: a name put together at run time finds no host function.
+  const isHost = program.pointersWait && program.host.get(name)?.includes(args.length) === true;
+  if (isHost) return callHost(rt, name, args, position);
   throw functionNotFound(name, args, position);
 }
 

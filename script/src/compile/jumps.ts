@@ -101,7 +101,7 @@ function again(fault: Fault, position: Position): Fault {
 }
 
 /** What `catch (e)` gets: the thrown value, or a map that describes an error of the engine. */
-export function caughtValue(fault: Fault): Value {
+function caughtValue(fault: Fault): Value {
   if (fault.kind === 'ErrorRuntime') return fault.thrown;
   const entries = new Map<string, Value>();
   entries.set('message', faultTextInside(fault));

@@ -5,7 +5,7 @@ import type { Value } from '../values/value.ts';
 import { type Code, plain, waiting, whenReady } from './code.ts';
 import { type Context, keep, lookAt } from './context.ts';
 
-export function requireBool(value: Value, position: Position): boolean {
+function requireBool(value: Value, position: Position): boolean {
   if (typeof value !== 'boolean') throw typeMismatch(value, 'bool', position);
   return value;
 }

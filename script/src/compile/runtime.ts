@@ -1,8 +1,8 @@
-import type { Exit, Fault } from '../errors.ts';
+import type { Fault } from '../errors.ts';
 import type { Meter } from '../meter.ts';
 import type { FunctionDefinition } from '../parser/ast.ts';
 import type { Ref } from '../values/ref.ts';
-import type { Cell, Closure, Value } from '../values/value.ts';
+import type { Cell, Value } from '../values/value.ts';
 
 /** How a statement ended, beside its value; anything but `Flow.on` leaves the blocks around it. */
 export const Flow = { on: 0, next: 1, leave: 2, back: 3, failed: 4 } as const;
@@ -30,7 +30,7 @@ export interface Runtime extends Meter {
   readonly pause: () => Promise<void>;
 }
 
-export type HostCaller = (name: string, args: readonly Value[]) => Promise<Value>;
+type HostCaller = (name: string, args: readonly Value[]) => Promise<Value>;
 
 /**
  * The variables of one call: slot 0 is `this`, slot 1 the frame of the caller, then parameters and locals.
@@ -48,11 +48,3 @@ export interface CompiledFunction {
   readonly waits: boolean;
   run: RunWaiting;
 }
-
-export type Signal = { readonly signal: 'break' | 'continue' | 'return'; readonly value: Value };
-
-export const isSignal = (error: unknown): error is Signal =>
-  typeof error === 'object' && error !== null && 'signal' in error;
-
-export type Unwinding = Fault | Exit | Signal;
-export type { Cell, Closure };

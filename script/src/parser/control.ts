@@ -24,7 +24,7 @@ export function parseCondition(parser: Parser, level: number): Expression {
   return condition;
 }
 
-export function refuseAssignment(parser: Parser): void {
+function refuseAssignment(parser: Parser): void {
   if (isSymbol(parser, '=')) throw syntaxFault("Possibly a typo of '=='?", parser.token.position);
 }
 

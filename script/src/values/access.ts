@@ -44,7 +44,7 @@ export function getIndex(meter: Meter, of: Value, index: Value, place: IndexPlac
   throw noIndexer(of, index, '', place.bracket);
 }
 
-export function itemIndex(length: number, index: Value, place: IndexPlace): number {
+function itemIndex(length: number, index: Value, place: IndexPlace): number {
   if (!isInt(index)) throw typeMismatch(index, 'i64', place.index);
   const at = within(index, length);
   if (at === null) throw arrayBounds(length, index, place.index);

@@ -1,4 +1,4 @@
-import { type Meter, spend } from '../meter.ts';
+import { type Meter, readText, spend } from '../meter.ts';
 import { charCount, charsOf, visitText } from './chars.ts';
 import { Type } from './kinds.ts';
 import {
@@ -23,7 +23,7 @@ export interface Getter {
 }
 
 /** Half away from zero, which JavaScript rounds up. */
-export const roundHalfAway = (v: number): number => Math.sign(v) * Math.round(Math.abs(v));
+const roundHalfAway = (v: number): number => Math.sign(v) * Math.round(Math.abs(v));
 
 const floatGetter = (name: string, compute: (v: number) => number): Getter => ({
   name,
@@ -40,7 +40,6 @@ const rangeGetter = (name: string, get: (range: RangeValue) => Value): Getter =>
   types: Type.range,
   get: (_, value) => get(value as RangeValue),
 });
-const isZeroInt = (value: Value): boolean => value === 0;
 
 function lengthOf(meter: Meter, value: Value): number {
   if (typeof value === 'string') {
@@ -51,8 +50,13 @@ function lengthOf(meter: Meter, value: Value): number {
   return 'items' in container ? container.items.length : container.bytes.length;
 }
 
-export const emptyRange = ({ start, end, inclusive }: RangeValue): boolean =>
+const emptyRange = ({ start, end, inclusive }: RangeValue): boolean =>
   inclusive ? start > end : start >= end;
+
+function byteLength(meter: Meter, text: string): number {
+  readText(meter, text);
+  return new TextEncoder().encode(text).length;
+}
 
 export const bitSequence = (value: Int, start: number, length: number): Value =>
   sequence(length, (i) => ((BigInt.asUintN(64, BigInt(value)) >> BigInt(start + i)) & 1n) === 1n);
@@ -71,14 +75,14 @@ const table: readonly Getter[] = [
     get: (meter, value) =>
       typeof value === 'object' && 'start' in value ? emptyRange(value) : lengthOf(meter, value) === 0,
   },
-  { name: 'bytes', types: Type.string, get: (_, text) => new TextEncoder().encode(text as string).length },
+  { name: 'bytes', types: Type.string, get: (meter, text) => byteLength(meter, text as string) },
   { name: 'chars', types: Type.string, get: (meter, text) => charSequence(meter, text as string) },
   { name: 'is_even', types: Type.int, get: (_, n) => BigInt(n as Int) % 2n === 0n },
   { name: 'is_odd', types: Type.int, get: (_, n) => BigInt(n as Int) % 2n !== 0n },
   {
     name: 'is_zero',
     types: Type.int | Type.float,
-    get: (_, n) => (typeof n === 'object' ? (n as FloatValue).v === 0 : isZeroInt(n)),
+    get: (_, n) => (typeof n === 'object' ? (n as FloatValue).v === 0 : n === 0),
   },
   { name: 'bits', types: Type.int, get: (_, n) => bitSequence(n as Int, 0, 64) },
   floatGetter('floor', Math.floor),

@@ -61,7 +61,7 @@ export function typeName(value: Value): string {
 }
 
 /** As a function's signature in an error says it. */
-export const signatureName = (value: Value): string =>
+const signatureName = (value: Value): string =>
   typeof value === 'string' ? '&str | ImmutableString | String' : typeName(value);
 
 export const signature = (name: string, args: readonly Value[]): string =>

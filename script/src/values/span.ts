@@ -6,22 +6,20 @@ export interface Span {
   readonly end: number;
 }
 
-const toNumber = (value: Int): number => Number(value);
-
 export function offset(start: Int, length: number): number {
-  const at = toNumber(start);
+  const at = Number(start);
   return at < 0 ? Math.max(0, length + at) : Math.min(at, length);
 }
 
 export function spanOf(start: Int, count: Int, length: number): Span {
   const from = offset(start, length);
-  return { start: from, end: Math.min(length, from + Math.max(0, toNumber(count))) };
+  return { start: from, end: Math.min(length, from + Math.max(0, Number(count))) };
 }
 
-/** A range as the engine reads it for slices: the count is `end - start` before either is clamped. */
+/** Either end of a range may count from the end; what lies outside is cut off. */
 export function spanOfRange({ start, end, inclusive }: RangeValue, length: number): Span {
   const from = offset(start, length);
-  const last = toNumber(end) + (inclusive ? 1 : 0);
-  const to = toNumber(end) < 0 ? Math.max(0, length + last) : Math.min(last, length);
+  const last = Number(end) + (inclusive ? 1 : 0);
+  const to = Number(end) < 0 ? Math.max(0, length + last) : Math.min(last, length);
   return { start: from, end: Math.max(from, to) };
 }
