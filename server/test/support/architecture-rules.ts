@@ -62,6 +62,7 @@ const AMBIENT_RULES: readonly AmbientRule[] = [
     trees: EVERYWHERE,
     allowed: [
       { path: 'server/src/kernel/clock.ts', reason: 'the clock everything else is given' },
+      { path: 'cli/src/clock.ts', reason: 'the clock of the command' },
       { path: 'web/src/ui/clock.ts', reason: 'the clock of the browser, for the look of times only' },
       { path: 'script/src/clock.ts', reason: 'the clock of `timestamp()`, unless the host gives its own' },
     ],
@@ -70,8 +71,11 @@ const AMBIENT_RULES: readonly AmbientRule[] = [
   {
     forbidden: /^process\.env$/,
     trees: EVERYWHERE,
-    allowed: [{ path: 'server/src/config.ts', reason: 'turns the environment into the typed configuration' }],
-    message: 'reads the environment; only server/src/config.ts and scripts do',
+    allowed: [
+      { path: 'server/src/config.ts', reason: 'turns the environment into the typed configuration' },
+      { path: 'cli/src/environment.ts', reason: 'the same for the command' },
+    ],
+    message: 'reads the environment; only server/src/config.ts, cli/src/environment.ts and scripts do',
   },
   {
     forbidden: /^process\.exit$/,

@@ -1,0 +1,57 @@
+import { resolve } from 'node:path';
+import type { ApiClient } from '@lintel/contract/client';
+import { ScriptError } from '@lintel/script/errors';
+import { compile, run } from '@lintel/script/script';
+import { createSession, type Session } from '@lintel/script/session';
+import type { Value } from '@lintel/script/values/value';
+import type { Clock } from '../clock.ts';
+import { CliError, exitCodes } from '../exit.ts';
+import { type Preprocessed, preprocess } from '../preprocess/preprocess.ts';
+import { createFileReader } from '../preprocess/read-files.ts';
+import { createHostFunctions, hostConstants, hostSignatures } from './host-functions.ts';
+
+export interface EvaluatorDeps {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly brand: string;
+  readonly cwd: string;
+  readonly values: ReadonlyMap<string, string>;
+  readonly print: (text: string) => void;
+}
+
+export interface Evaluator {
+  /** Variables and functions of all inputs so far. */
+  readonly session: Session;
+  readonly constants: readonly string[];
+  readonly evaluate: (input: string, signal: AbortSignal) => Promise<Value>;
+}
+
+/** Runs the language here, input by input, and asks the service only for what it alone can do. */
+export function createEvaluator(deps: EvaluatorDeps): Evaluator {
+  const session = createSession();
+  const constants = hostConstants(deps.brand);
+  const host = createHostFunctions(deps.client, deps.clock);
+  const files = createFileReader(deps.cwd);
+  return {
+    session,
+    constants: Object.keys(constants),
+    evaluate: async (input, signal) => {
+      const entry = { path: resolve(deps.cwd, '<shell>'), name: '<shell>', text: input };
+      const source = preprocess({ entry, values: deps.values, files });
+      try {
+        const script = compile(source.text, { host: hostSignatures, constants, session });
+        return (await run(script, { host, signal, print: deps.print })).value;
+      } catch (error) {
+        throw error instanceof ScriptError ? explain(error, source) : error;
+      }
+    },
+  };
+}
+
+function explain({ message, line, column }: ScriptError, source: Preprocessed): CliError {
+  const at = line === 0 ? undefined : source.locate({ line, column });
+  return new CliError(exitCodes.script, message, {
+    complaints: [{ message, at }],
+    details: { code: 'script_error', file: at?.name, line: at?.line, column: at?.column },
+  });
+}
