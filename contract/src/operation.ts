@@ -60,6 +60,8 @@ export interface OperationSpec {
   readonly body?: TSchema;
   /** Where the body may be larger than that of other operations. */
   readonly maxBodyBytes?: number;
+  /** Where an answer may take longer than that of other operations. */
+  readonly answersWithinMs?: number;
   /** In place of `body`; the handler gets the bytes of the file. */
   readonly upload?: UploadSpec;
   readonly headers?: readonly HeaderParameter[];

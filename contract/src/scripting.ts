@@ -46,6 +46,7 @@ export const scriptingOperations = [
     role: { rule: 'execute in at least one organization; each step needs the role of its own operation' },
     // A text of the full length, with line ends and quotes escaped.
     maxBodyBytes: 3 * maxSourceLength,
+    answersWithinMs: 330_000,
     query: Type.Object({
       plan: Type.Optional(
         Type.Boolean({

@@ -131,7 +131,7 @@ function peopleRoutes({ config, db, clock, pepper, rootOrgId, credentials, ident
 }
 
 /** What there is to open, and where it hangs. */
-function assetRoutes({ config, db, clock, secrets, providers, providerTypes }: Parts) {
+function assetRoutes({ config, db, engine, secrets, providers, providerTypes }: Parts) {
   const manifestOf = providers.manifest;
   const stampsOf = createStamps(config.retentionDays);
   const composedTypes = providerTypes.filter((type) => manifestOf(type)?.composition !== undefined);
@@ -154,8 +154,6 @@ function assetRoutes({ config, db, clock, secrets, providers, providerTypes }: P
     ...deviceRoutes(createDevicesService({ db, manifestOf }), stampsOf),
     ...zoneRoutes(createZonesService({ db }), stampsOf),
     ...integrationRoutes(integrations, stampsOf),
-    ...integrationOpRoutes(
-      createIntegrationOpsService({ db, clock, manifestOf, checkShape, connections: providers }),
-    ),
+    ...integrationOpRoutes(createIntegrationOpsService({ db, manifestOf, checkShape, runOp: engine.runOp })),
   };
 }

@@ -11,6 +11,7 @@ import { composeHandlers } from './compose-handlers.ts';
 import { composeIdentity } from './compose-identity.ts';
 import { composeImages } from './compose-images.ts';
 import { composeRetention } from './compose-retention.ts';
+import { composeScripting } from './compose-scripting.ts';
 import type { Config } from './config.ts';
 import { createDatabase, type Database } from './db/database.ts';
 import { createEngine, type EngineDeps } from './engine/engine.ts';
@@ -71,8 +72,9 @@ export function compose(options: ComposeOptions): App {
   const parts = composeParts(options, () => http.server.address());
   const { db, cluster, credentials, engine, identity } = parts;
   const images = composeImages({ ...options, ...parts });
-  const silent = composeHandlers({ ...options, ...parts, images: images.service });
-  const handlers = announcing(silent, cluster.wakeUps.changed);
+  const scripting = composeScripting({ ...options, ...parts }, () => handlers);
+  const silent = composeHandlers({ ...options, ...parts, images: images.service, scripting });
+  const handlers: Handlers = announcing(silent, cluster.wakeUps.changed);
   const retention = composeRetention({ ...options, ...parts }, handlers);
   const http = createHttpServer({
     logger: options.logger,
@@ -110,6 +112,7 @@ export function compose(options: ComposeOptions): App {
     leave: () => leaveCluster({ config, engine, leases: cluster.leases, leaving }),
     listen: () => edge.listen(),
     close: async () => {
+      await scripting.stop();
       await edge.close();
       await life.stop();
     },

@@ -58,7 +58,9 @@ function bindOperation(app: FastifyInstance, deps: BindDeps, operation: Operatio
   ): Promise<FastifyReply> => {
     const mayRecall = first && operation.verifiedInCommit === true;
     const { call, org } = await admit(deps, operation, validate, request, mayRecall);
-    const { upload } = operation;
+    const { upload, answersWithinMs } = operation;
+    // Longer than a connection may be silent otherwise.
+    if (answersWithinMs !== undefined) reply.raw.setTimeout(answersWithinMs, () => reply.raw.destroy());
     const body = upload === undefined ? request.body : await readUpload(request, upload);
     const result = await withDenials(deps, operation, request, call, org?.id ?? null, () =>
       handler({
@@ -77,6 +79,7 @@ function bindOperation(app: FastifyInstance, deps: BindDeps, operation: Operatio
     method: operation.method,
     url: `${apiBasePath}${operation.path.replace(/\{(\w+)\}/g, ':$1')}`,
     schema: { response: responseSchemas(operation) },
+    ...(operation.maxBodyBytes === undefined ? {} : { bodyLimit: operation.maxBodyBytes }),
     config: { operation },
     handler: (request, reply) => decideAfresh((first) => serve(request, reply, first)),
   });
@@ -109,7 +112,9 @@ async function admit(
   const who = await withDenials(deps, operation, request, anonymous, null, () =>
     deps.authenticate(request, operation.auth, mayRecall),
   );
-  const call = callOf(deps, request, who);
+  const renewed = async (): Promise<Call> =>
+    callOf(deps, request, await deps.authenticate(request, operation.auth, false));
+  const call = { ...callOf(deps, request, who), renewed };
   const org = await withDenials(deps, operation, request, call, null, () =>
     refusedOnlyAfresh(call, async () => {
       const found = await resolveOrg(deps.credentials, operation, request, call.principal);

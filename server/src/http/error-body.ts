@@ -32,5 +32,6 @@ export function errorBody(error: AppError, correlationId: string): ApiError {
     correlationId,
     ...(error.details ? { details: [...error.details] } : {}),
     ...(error.previewToken ? { preview_token: error.previewToken } : {}),
+    ...(error.output ? { output: [...error.output] } : {}),
   };
 }

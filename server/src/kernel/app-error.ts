@@ -13,8 +13,18 @@ export interface QuotaStanding {
   readonly limit: number;
 }
 
+/** A place in the text of a script, from 1. */
+export interface ScriptPlace {
+  readonly line: number;
+  readonly column: number;
+}
+
+export type ErrorDetail = FieldProblem & Partial<QuotaStanding> & Partial<ScriptPlace>;
+
 export interface AppErrorOptions {
-  readonly details?: readonly (FieldProblem & Partial<QuotaStanding>)[];
+  readonly details?: readonly ErrorDetail[];
+  /** What a script printed before it failed. */
+  readonly output?: readonly string[];
   readonly cause?: unknown;
   readonly retryAfterSeconds?: number;
   readonly previewToken?: string;
@@ -25,7 +35,8 @@ export interface AppErrorOptions {
 /** What a caller is told. The status comes from the code table, never from the thrower. */
 export class AppError extends Error {
   readonly code: ErrorCode;
-  readonly details: readonly (FieldProblem & Partial<QuotaStanding>)[] | undefined;
+  readonly details: readonly ErrorDetail[] | undefined;
+  readonly output: readonly string[] | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly previewToken: string | undefined;
   readonly audited: boolean;
@@ -35,6 +46,7 @@ export class AppError extends Error {
     this.name = 'AppError';
     this.code = code;
     this.details = options.details;
+    this.output = options.output;
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.previewToken = options.previewToken;
     this.audited = options.audited ?? false;

@@ -85,6 +85,8 @@ export interface Call {
   readonly confirmation: string | null;
   /** Whether nobody waits for the answer any more; absent where that can not be known. */
   readonly isGone?: () => boolean;
+  /** The same request with the rights its caller has by now: for work of many steps. Throws when they have none left. */
+  readonly renewed?: () => Promise<Call>;
 }
 
 export interface Actor {

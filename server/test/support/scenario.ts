@@ -10,6 +10,7 @@ import { orgScenarios } from './scenario-orgs.ts';
 import { policyScenarios } from './scenario-policies.ts';
 import { quotaScenarios } from './scenario-quotas.ts';
 import { resourceScenarios } from './scenario-resources.ts';
+import { scriptingScenarios } from './scenario-scripting.ts';
 import { sessionScenarios } from './scenario-session.ts';
 import { userScenarios } from './scenario-users.ts';
 import { type Actor, hasRule, type Operation, type Tenant } from './scenario-world.ts';
@@ -66,6 +67,7 @@ export const scenarios: Readonly<Record<OperationId, Recipe>> = {
   ...policyScenarios,
   ...holdScenarios,
   ...quotaScenarios,
+  ...scriptingScenarios,
 };
 
 export interface PerformOptions {

@@ -1,0 +1,59 @@
+import type { HostSignature } from '@lintel/script/host';
+import type { Json } from '@lintel/script/values/json';
+
+/** What a worker is told. */
+export type ToWorker =
+  | { readonly type: 'run'; readonly job: ScriptJob }
+  | { readonly type: 'answer'; readonly value: unknown }
+  /** The script may catch it, unless it ends it. */
+  | { readonly type: 'refusal'; readonly message: string; readonly isFinal: boolean };
+
+export interface ScriptJob {
+  readonly script: string;
+  readonly constants: Readonly<Record<string, Json>>;
+  /** Sleeping is left out. */
+  readonly isPlan: boolean;
+}
+
+/** What a worker tells. One call at a time: a script waits for its answer. */
+export type FromWorker =
+  | { readonly type: 'call'; readonly name: string; readonly args: readonly Json[] }
+  | { readonly type: 'printed'; readonly texts: readonly string[] }
+  | { readonly type: 'done'; readonly value: unknown; readonly operations: number }
+  | { readonly type: 'failed'; readonly failure: ScriptFailure };
+
+export interface ScriptFailure {
+  readonly message: string;
+  readonly kind: string;
+  /** From 1; 0 where no place is known. */
+  readonly line: number;
+  readonly column: number;
+}
+
+/** What the service does for a script. */
+export const serviceFunctions: Readonly<Record<string, HostSignature>> = {
+  create: [['string', 'map']],
+  get: [
+    ['string', 'string'],
+    ['string', 'string', 'map'],
+  ],
+  update: [['string', 'string', 'map']],
+  delete: [['string', 'string']],
+  purge: [['string', 'string']],
+  list: [['string'], ['string', 'map']],
+  toggle_entity: [['string']],
+  entity_action: [
+    ['string', 'string'],
+    ['string', 'string', 'map'],
+  ],
+  has_image: [['string', 'string']],
+  upload_image: [['string', 'string', 'string']],
+};
+
+/** What needs nobody's rights is done beside the script. */
+export const localFunctions: Readonly<Record<string, HostSignature>> = {
+  assert: [['bool'], ['bool', 'string']],
+  sleep: [['number']],
+  sleep_ms: [['number']],
+  ulid: [[]],
+};

@@ -1,0 +1,116 @@
+// The thread a script runs in. It holds no connection, no secret and nothing of the service: only the language, and a
+// port over which it asks.
+import { constants, setPriority } from 'node:os';
+import { parentPort } from 'node:worker_threads';
+import { createFault, ScriptError } from '@lintel/script/errors';
+import { HostError, type HostFunction } from '@lintel/script/host';
+import { compile, run } from '@lintel/script/script';
+import { toJson } from '@lintel/script/values/json';
+import { ulid } from '../../kernel/ulid.ts';
+import {
+  type FromWorker,
+  localFunctions,
+  type ScriptFailure,
+  type ScriptJob,
+  serviceFunctions,
+  type ToWorker,
+} from './script-messages.ts';
+
+const port = parentPort;
+if (port === null) throw new Error('this file runs as a worker only');
+const tell = (message: FromWorker) => port.postMessage(message);
+
+// On Linux a thread has a priority of its own: a script must not take the processor from the thread that opens doors.
+if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_LOW);
+
+let answered: ((answer: ToWorker) => void) | null = null;
+port.on('message', (message: ToWorker) => {
+  if (message.type === 'run') void runJob(message.job);
+  else answered?.(message);
+});
+
+const maxSleepMs = 30_000;
+const maxOutput = 1024 * 1024;
+const flushAt = 16 * 1024;
+
+async function runJob(job: ScriptJob): Promise<void> {
+  const output = createOutput();
+  try {
+    const script = compile(job.script, {
+      host: { ...serviceFunctions, ...localFunctions },
+      constants: job.constants,
+    });
+    const host = { ...callsToService(output.flush), ...localHost(job) };
+    const { value, operations } = await run(script, { host, print: output.print });
+    output.flush();
+    tell({ type: 'done', value: toJson(value), operations });
+  } catch (error) {
+    if (!(error instanceof ScriptError)) throw error;
+    output.flush();
+    tell({ type: 'failed', failure: failureOf(error) });
+  }
+}
+
+const failureOf = ({ message, kind, line, column }: ScriptError): ScriptFailure => ({
+  message,
+  kind,
+  line,
+  column,
+});
+
+/** Handed over in pieces, so that a script that prints much is no flood of messages. */
+function createOutput() {
+  let texts: string[] = [];
+  let waiting = 0;
+  let total = 0;
+  const flush = () => {
+    if (texts.length > 0) tell({ type: 'printed', texts });
+    texts = [];
+    waiting = 0;
+  };
+  const print = (text: string) => {
+    // An empty text is not free either.
+    total += text.length + 16;
+    if (total > maxOutput) throw createFault('ErrorDataTooLarge', 'Size of output too large');
+    texts.push(text);
+    waiting += text.length;
+    if (waiting > flushAt) flush();
+  };
+  return { print, flush };
+}
+
+function callsToService(before: () => void): Record<string, HostFunction> {
+  const names = Object.keys(serviceFunctions);
+  return Object.fromEntries(names.map((name) => [name, (args) => callService(before, name, args)]));
+}
+
+async function callService(
+  before: () => void,
+  name: string,
+  args: Parameters<HostFunction>[0],
+): Promise<unknown> {
+  before();
+  const answer = await new Promise<ToWorker>((resolve) => {
+    answered = resolve;
+    tell({ type: 'call', name, args });
+  });
+  if (answer.type === 'answer') return answer.value;
+  if (answer.type === 'run') throw new Error('a worker runs one script at a time');
+  // Of a kind that no script can catch.
+  throw answer.isFinal ? createFault('ErrorTerminated', answer.message) : new HostError(answer.message);
+}
+
+function localHost({ isPlan }: ScriptJob): Record<string, HostFunction> {
+  const sleep = (ms: number) =>
+    isPlan ? null : new Promise((resolve) => setTimeout(resolve, Math.min(Math.max(0, ms), maxSleepMs)));
+  return {
+    assert: ([condition, message]) => {
+      if (condition !== true)
+        throw new HostError(message === undefined ? 'assertion failed' : String(message));
+      return null;
+    },
+    sleep: ([seconds]) => sleep(Number(seconds) * 1000),
+    sleep_ms: ([ms]) => sleep(Number(ms)),
+    ulid: () => ulid(),
+  };
+}

@@ -1,0 +1,6 @@
+// A valid request for running a script.
+import type { Recipe } from './scenario.ts';
+
+export const scriptingScenarios: Readonly<Record<'execute_script', Recipe>> = {
+  execute_script: { needs: ['execute'], prepare: async () => ({ body: { script: 'print("a"); 40 + 2' } }) },
+};
