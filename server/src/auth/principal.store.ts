@@ -38,8 +38,12 @@ interface RawCredential {
   rejected: string | null;
 }
 
+/** Whoever waits at the door is told soon that the database does not answer. */
+const answerWithinMs = 2_000;
+
 export async function findCredential(db: Queryable, secretHash: Buffer): Promise<CredentialRow | null> {
-  const row = await db.maybeOne<RawCredential>(sql`select * from authenticate_key(${secretHash})`);
+  const query = sql`select * from authenticate_key(${secretHash})`;
+  const row = await db.maybeOne<RawCredential>({ ...query, timeoutMs: answerWithinMs });
   return row === null ? null : toCredential(row);
 }
 

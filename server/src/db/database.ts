@@ -52,6 +52,9 @@ const types = {
     parsers.get(oid) ?? pg.types.getTypeParser(oid, format as 'text'),
 };
 
+/** The first statement takes no time: without an answer to it there is no way to the database any more. */
+const firstAnswer = { query_timeout: 2_000 };
+
 export function createDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool({
     connectionString: options.url,
@@ -59,21 +62,25 @@ export function createDatabase(options: DatabaseOptions): Database {
     // The role owns nothing, so that forced row-level security holds for every statement of the service.
     options: `-c role=${options.role ?? 'lintel_app'} -c idle_in_transaction_session_timeout=10000 -c statement_timeout=30000`,
     connectionTimeoutMillis: 2_000,
+    // A server that can not be reached any more does not end a statement: without this its caller would wait for ever.
+    query_timeout: 31_000,
     types,
   });
   pool.on('error', options.onError);
+  // One that breaks during a transaction fails its statement; as an event that nobody hears it would end the process.
+  pool.on('connect', (client) => void client.on('error', () => undefined));
 
   async function transaction<T>(scope: string, work: (tx: Tx) => Promise<T>): Promise<T> {
     const client = await pool.connect().catch(rethrow);
     try {
       // The scope is '*' or checked ULIDs, so it can stand in the text and save a round trip.
-      await client.query(`begin; set local lintel.org = '${scope}'`);
+      await client.query({ text: `begin; set local lintel.org = '${scope}'`, ...firstAnswer });
       const result = await work({ ...queryable(client), transaction: true });
       await client.query('commit');
       client.release();
       return result;
     } catch (error) {
-      await rollback(client);
+      await rollback(client, error);
       throw translate(error);
     }
   }
@@ -97,7 +104,8 @@ function scopeOf(orgIds: string | readonly string[]): string {
   return ids.join(',');
 }
 
-async function rollback(client: pg.PoolClient): Promise<void> {
+async function rollback(client: pg.PoolClient, cause: unknown): Promise<void> {
+  if (isUnanswered(cause)) return client.release(true);
   try {
     await client.query('rollback');
     client.release();
@@ -107,6 +115,12 @@ async function rollback(client: pg.PoolClient): Promise<void> {
   }
 }
 
+/** Nothing that is asked on this connection now would be answered either. */
+function isUnanswered(error: unknown): boolean {
+  const cause = error instanceof AppError ? error.cause : error;
+  return cause instanceof Error && cause.message === 'Query read timeout';
+}
+
 function queryable(client: pg.Pool | pg.PoolClient): Queryable {
   const run = async (query: SqlQuery) => {
     try {
@@ -114,6 +128,7 @@ function queryable(client: pg.Pool | pg.PoolClient): Queryable {
         name: preparedName(query.text),
         text: query.text,
         values: [...query.values],
+        ...(query.timeoutMs === undefined ? {} : { query_timeout: query.timeoutMs }),
       });
     } catch (error) {
       throw translate(error);

@@ -63,11 +63,15 @@ interface RawVerdict {
 
 /** T1 for many at once, in their order. See migrations/0015: one transaction in one round trip. */
 export async function openIntents(db: Queryable, intents: readonly NewIntent[]): Promise<OpenVerdict[]> {
-  const rows = await db.query<RawVerdict>(sql`
-    select * from open_intents(${JSON.stringify(intents.map(intentRow))}, ${randomInt(counterStripes)})`);
+  const query = sql`
+    select * from open_intents(${JSON.stringify(intents.map(intentRow))}, ${randomInt(counterStripes)})`;
+  const rows = await db.query<RawVerdict>({ ...query, timeoutMs: answerWithinMs });
   const byId = new Map(rows.map((row) => [row.out_id, verdictOf(row)]));
   return intents.map(({ id }) => byId.get(id) ?? { kind: 'stale' });
 }
+
+/** A database that does not answer is told to the caller soon. What it may have committed after all, recovery finds. */
+const answerWithinMs = 2_000;
 
 /** Counters are striped, so that one busy organization does not queue on one row. */
 const counterStripes = 16;
@@ -151,8 +155,9 @@ export async function finishIntents(
     status_source: intent.statusSource,
     place,
   }));
-  const states = await db.query<{ id: string; state: IntentState }>(sql`
-    select out_id as id, out_state as state from finish_intents(${JSON.stringify(rows)})`);
+  const query = sql`
+    select out_id as id, out_state as state from finish_intents(${JSON.stringify(rows)})`;
+  const states = await db.query<{ id: string; state: IntentState }>({ ...query, timeoutMs: answerWithinMs });
   return new Map(states.map((row) => [row.id, row.state]));
 }
 

@@ -68,6 +68,11 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   return startNode(db, options, true);
 }
 
+/** On a database that the caller has made. */
+export function startTestAppOn(db: TestDatabase, options: TestAppOptions = {}): Promise<TestApp> {
+  return startNode(db, options, true);
+}
+
 async function startNode(db: TestDatabase, options: TestAppOptions, ownsDatabase: boolean): Promise<TestApp> {
   const dataDir = await mkdtemp(join(tmpdir(), 'lintel-app-'));
   const config = readConfig({

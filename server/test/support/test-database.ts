@@ -23,17 +23,25 @@ export async function createTestDatabase(
 ): Promise<TestDatabase> {
   const name = `lintel_${randomBytes(6).toString('hex')}`;
   await asAdmin(ownerUrl, `create database ${name} template ${template}`);
-  const url = withDatabase(ownerUrl, name);
+  const opened = openTestDatabase(withDatabase(ownerUrl, name));
+  return {
+    ...opened,
+    drop: async () => {
+      await opened.drop();
+      await asAdmin(ownerUrl, `drop database if exists ${name} with (force)`);
+    },
+  };
+}
+
+/** One that the caller made by other means, and that stays. */
+export function openTestDatabase(url: string): TestDatabase {
   const pool = new pg.Pool({ connectionString: url, max: 4 });
   // Dropping with force ends our own idle connections as well: expected, not an error.
   pool.on('error', () => undefined);
   return {
     url,
     query: async (text, values) => (await pool.query(text, values)).rows,
-    drop: async () => {
-      await pool.end();
-      await asAdmin(ownerUrl, `drop database if exists ${name} with (force)`);
-    },
+    drop: () => pool.end(),
   };
 }
 
