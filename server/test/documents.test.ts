@@ -18,9 +18,12 @@ it.each(documents)('%s links to what exists', (path) => {
 it('README.md lists the settings that there are', () => {
   const settings = /\n## Settings\n(.*?)\n## /s.exec(read('README.md'))?.[1] ?? '';
   const rows = settings.split('\n').filter((line) => line.startsWith('| `'));
-  const listed = rows.flatMap((row) => row.split('|')[1]?.match(/[A-Z_]{3,}/g) ?? []);
-  const source = read('server/src/config.ts');
-  const used = [...source.matchAll(/\benv\.([A-Z_]+)|\benv, '([A-Z_]+)'/g)].map(([, a, b]) => a ?? b);
+  const listed = rows
+    .flatMap((row) => row.match(/`[A-Z][A-Z0-9_]{2,}`/g) ?? [])
+    .map((name) => name.slice(1, -1));
+  const files = readdirSync(join(root, 'server/src')).filter((name) => /^config[a-z-]*\.ts$/.test(name));
+  const source = files.map((name) => read(`server/src/${name}`)).join('\n');
+  const used = [...source.matchAll(/\benv\.([A-Z0-9_]+)|\benv, '([A-Z0-9_]+)'/g)].map(([, a, b]) => a ?? b);
   expect([...new Set(listed)].sort()).toEqual([...new Set(used)].sort());
 });
 
