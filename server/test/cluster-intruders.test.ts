@@ -1,23 +1,29 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createBusCipher } from '../src/cluster/bus-cipher.ts';
 import { clusterKey, createSigning, type Seal } from '../src/cluster/signing.ts';
 import { Secret } from '../src/kernel/secret.ts';
+import { providerDefinitions } from '../src/providers/registry.ts';
+import { dialInUrl } from '../src/providers/transport/dial-in.ts';
 import { ledgerProvider, readLedger } from './support/ledger-provider.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 import { makeTestDir } from './support/test-cluster.ts';
-import { type BuildingIds, rootAdminId, testPepper } from './support/test-world.ts';
+import { type BuildingIds, rootAdminId, testPepper, testPublicUrl } from './support/test-world.ts';
 
 describe('the entrance for other nodes', () => {
   const ledger = join(makeTestDir(), 'ledger.jsonl');
   let node: TestApp;
   let orgId: string;
   let door: BuildingIds;
-  let lease: { node_id: string; epoch: number };
+  let lease: { node_id: string; epoch: number; now: number };
   let now: number;
 
   beforeAll(async () => {
     node = await startTestApp({
-      providerDefinitions: new Map([['virtual_demo', ledgerProvider(ledger, 'only')]]),
+      providerDefinitions: new Map([
+        ...providerDefinitions,
+        ['virtual_demo', ledgerProvider(ledger, 'only')],
+      ]),
     });
     orgId = await node.world.org();
     await node.world.grant(orgId, rootAdminId, 'admin');
@@ -28,15 +34,17 @@ describe('the entrance for other nodes', () => {
   });
   afterAll(() => node.close());
   beforeEach(async () => {
+    lease = await leaseOf(door.integrationId);
+    now = lease.now;
+  });
+
+  async function leaseOf(integrationId: string) {
     const text = `select node_id, epoch::int, extract(epoch from clock_timestamp())::float8 * 1000 as now
       from connection_leases where integration_id = $1`;
-    const [row] = await node.db.query<{ node_id: string; epoch: number; now: number }>(text, [
-      door.integrationId,
-    ]);
+    const [row] = await node.db.query<{ node_id: string; epoch: number; now: number }>(text, [integrationId]);
     if (row === undefined) throw new Error('nobody holds the lease');
-    lease = row;
-    now = row.now;
-  });
+    return row;
+  }
 
   const place = () => ({ nodeId: lease.node_id, method: 'POST', path: '/internal/dispatch' });
   const signing = () => createSigning(clusterKey(testPepper, null), () => now);
@@ -64,13 +72,15 @@ describe('the entrance for other nodes', () => {
       ...changes,
     });
 
+  const headersOf = (seal: Seal) => ({
+    'content-type': 'application/json',
+    'x-node-time': seal.time,
+    'x-node-nonce': seal.nonce,
+    'x-node-signature': seal.signature,
+  });
+
   async function send(body: string, seal: Seal) {
-    const headers = {
-      'content-type': 'application/json',
-      'x-node-time': seal.time,
-      'x-node-nonce': seal.nonce,
-      'x-node-signature': seal.signature,
-    };
+    const headers = headersOf(seal);
     const url = '/internal/dispatch';
     const answer = await node.app.http.inject({ method: 'POST', url, headers, payload: body });
     const signature = String(answer.headers['x-node-signature'] ?? '');
@@ -122,5 +132,39 @@ describe('the entrance for other nodes', () => {
     const body = command(changes());
     expect(await send(body, signing().seal(place(), body))).toEqual({ status: 200, kind, isSigned: true });
     expect(commands()).toBe(before);
+  });
+
+  it('answers an op so that nobody between the nodes reads what is secret in it', async () => {
+    const shelly = await node.world.building(orgId);
+    await node.db.query(`update integrations set provider_type = 'shelly_websocket' where id = $1`, [
+      shelly.integrationId,
+    ]);
+    const { token } = await node.world.key(orgId, rootAdminId);
+    const path = `/integrations/${shelly.integrationId}/ops/connection.test`;
+    expect((await node.request('POST', path, { token, org: orgId, body: {} })).status).toBe(200);
+    const { epoch, node_id: nodeId } = await leaseOf(shelly.integrationId);
+    const cipher = createBusCipher(clusterKey(testPepper, null));
+    const { integrationId } = shelly;
+    const request = { orgId, integrationId, providerType: 'shelly_websocket', config: {}, epoch };
+    const op = cipher.lock(JSON.stringify({ id: 'dial_in.url', input: {} }));
+    const body = JSON.stringify({ ...request, notAfterMs: now + 5_000, op });
+    const seal = signing().seal({ ...place(), nodeId }, body);
+    const answer = await node.app.http.inject({
+      method: 'POST',
+      url: '/internal/dispatch',
+      headers: headersOf(seal),
+      payload: body,
+    });
+    const { kind, answer: locked = '' } = answer.json<{ kind: string; answer?: string }>();
+    expect(kind).toBe('op');
+    const url = dialInUrl(testPublicUrl, testPepper, integrationId);
+    expect(answer.body).not.toContain(url.slice(-43));
+    expect(JSON.parse(cipher.unlock(locked) ?? '')).toMatchObject({ kind: 'done', result: { url } });
+    const stale = JSON.stringify({ ...request, epoch: epoch + 1, notAfterMs: now + 5_000, op });
+    expect(await send(stale, signing().seal({ ...place(), nodeId }, stale))).toMatchObject({ kind: 'moved' });
+    const unlocked = JSON.stringify({ ...request, notAfterMs: now + 5_000, op: 'dial_in.url' });
+    expect(await send(unlocked, signing().seal({ ...place(), nodeId }, unlocked))).toMatchObject({
+      kind: 'moved',
+    });
   });
 });

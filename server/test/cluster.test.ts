@@ -6,6 +6,7 @@ import { freePort } from './support/peers/free-port.ts';
 import { type Mosquitto, startMosquitto } from './support/peers/mosquitto.ts';
 import { type NatsServer, startNatsServer } from './support/peers/nats-server.ts';
 import { startShellyDevice } from './support/peers/shelly-device-peer.ts';
+import { createPortalSite } from './support/portal-site.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 import { type BuildingIds, rootAdminId, testPepper } from './support/test-world.ts';
 
@@ -154,7 +155,39 @@ describe.each(['http', 'nats'] as const)('two nodes that reach each other by %s'
     await vi.waitFor(async () => expect((await act(owner, building.entityId)).status).toBe(200), wait);
     expect((await act(other, building.entityId)).status).toBe(200);
     expect(shelly.switches[0]).toBe(true);
+    // Ops and discovery as well: only the owner knows who has dialled in.
+    for (const node of [owner, other]) {
+      const look = (path: string) =>
+        node.request('GET', `/integrations/${building.integrationId}/${path}`, { token, org: orgId });
+      const run = (op: string) =>
+        node.request('POST', `/integrations/${building.integrationId}/ops/${op}`, {
+          token,
+          org: orgId,
+          body: {},
+        });
+      const found = await look('discovered-devices');
+      expect(found.body).toMatchObject([{ external_id: id, already_added: true }]);
+      expect((await run('connection.test')).body).toMatchObject({ health: 'ok' });
+      expect((await run('dial_in.url')).body.url).toContain(building.integrationId);
+      expect((await run('no.such.op')).status).toBe(501);
+    }
     await shelly.unplug();
+  });
+
+  it('open a portal on either, wherever its opener is held, as soon as it is there', async () => {
+    for (let round = 0; round < 4; round += 1) {
+      const [creator, opener] = round % 2 === 0 ? nodes : nodes.toReversed();
+      const site = await createPortalSite(creator as TestApp);
+      const far = await site.mqttDoor(broker);
+      const portal = await site.portal([far.id]);
+      for (const node of [opener, creator] as TestApp[]) {
+        const path = `/entities/${portal}/actions/open`;
+        const answer = await node.request('POST', path, { token: site.token, org: site.orgId, body: {} });
+        expect(answer.status, answer.text).toBe(200);
+      }
+      expect(far.heard).toHaveLength(2);
+      await far.client.endAsync();
+    }
   });
 
   it('hand over when one leaves, and the other goes on', async () => {

@@ -3,6 +3,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Secret } from '../kernel/secret.ts';
 import { ulid } from '../kernel/ulid.ts';
+import { type BusCipher, createBusCipher } from './bus-cipher.ts';
 import { createHttpBus, type HttpBus } from './http-bus.ts';
 import { createLeases, type Leases } from './leases.ts';
 import { createNatsBus } from './nats-bus.ts';
@@ -29,6 +30,7 @@ export interface ClusterOptions {
 export interface Cluster {
   readonly leases: Leases;
   readonly bus: NodeBus;
+  readonly cipher: BusCipher;
   readonly wakeUps: WakeUps;
   /** Commands of other nodes by HTTP; null where they come another way. */
   readonly receive: HttpBus['receive'] | null;
@@ -50,5 +52,5 @@ export function createCluster(options: ClusterOptions): Cluster {
     isAlone: () => !leases.hasOthers(),
     withinMs: wakeWithinMs,
   });
-  return { leases, bus, wakeUps, receive: http?.receive ?? null };
+  return { leases, bus, cipher: createBusCipher(key), wakeUps, receive: http?.receive ?? null };
 }

@@ -5,15 +5,8 @@ import type { Database } from '../db/database.ts';
 import { listenTo, type Notifications } from '../db/notifications.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { notify, type Owner } from './cluster.store.ts';
-import {
-  type BusHandlers,
-  lostAnswer,
-  moved,
-  type NodeAnswer,
-  type NodeBus,
-  type NodeCommand,
-} from './node-bus.ts';
-import { parseAnswer, parseCommand } from './node-command.ts';
+import { type BusHandlers, type BusReply, lost, type NodeBus, notSent } from './node-bus.ts';
+import { moved } from './node-requests.ts';
 import type { Place, Seal, Signing } from './signing.ts';
 import { parseWakeUp } from './wake-ups.ts';
 
@@ -58,7 +51,7 @@ export function createHttpBus(deps: HttpBusDeps): HttpBus {
       handlers = given;
       listening = listen(deps, given);
     },
-    request: (owner, command, withinMs) => ask(deps.signing, agents, owner, command, withinMs),
+    request: (owner, body, withinMs) => ask(deps.signing, agents, owner, body, withinMs),
     receive: (request) => receive(deps, handlers, request),
     wake: (wakeUp) => notify(deps.db.direct, channel, JSON.stringify(wakeUp)),
     async close() {
@@ -91,9 +84,7 @@ async function receive(
   { body, seal }: NodeRequest,
 ): Promise<SignedAnswer | null> {
   if (!signing.admits(placeOf(nodeId), body, seal)) return null;
-  const command = parseCommand(body);
-  const answer = command === null || handlers === null ? moved : await handlers.onCommand(command);
-  const text = JSON.stringify(answer);
+  const text = handlers === null ? JSON.stringify(moved) : await handlers.onRequest(body);
   return { body: text, signature: signing.sealAnswer(seal.nonce, text) };
 }
 
@@ -103,17 +94,14 @@ async function ask(
   signing: Signing,
   agents: Agents,
   owner: Owner,
-  command: NodeCommand,
+  body: string,
   withinMs: number,
-): Promise<NodeAnswer> {
-  const body = JSON.stringify(command);
+): Promise<BusReply> {
   const seal = signing.seal(placeOf(owner.nodeId), body);
   const reply = await post(agents, owner.address, body, seal, withinMs);
-  if (reply === 'not_sent') return moved;
-  if (reply === 'lost') return lostAnswer;
-  const { text: answerBody, signature } = reply;
-  if (!signing.isAnswer(seal.nonce, answerBody, signature)) return lostAnswer;
-  return parseAnswer(answerBody) ?? lostAnswer;
+  if (reply === 'not_sent') return notSent;
+  if (reply === 'lost' || !signing.isAnswer(seal.nonce, reply.text, reply.signature)) return lost;
+  return { kind: 'answered', body: reply.text };
 }
 
 type Reply = 'not_sent' | 'lost' | { readonly text: string; readonly signature: string };

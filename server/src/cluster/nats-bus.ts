@@ -9,16 +9,7 @@ import {
 } from '@nats-io/transport-node';
 import type { Logger } from '../kernel/logger.ts';
 import { hmacSha256, type Secret } from '../kernel/secret.ts';
-import {
-  type BusHandlers,
-  lostAnswer,
-  moved,
-  type NodeAnswer,
-  type NodeBus,
-  type NodeCommand,
-  type WakeUp,
-} from './node-bus.ts';
-import { parseAnswer, parseCommand } from './node-command.ts';
+import { type BusHandlers, type BusReply, lost, type NodeBus, notSent, type WakeUp } from './node-bus.ts';
 import type { Place, Seal, Signing } from './signing.ts';
 import { parseWakeUp } from './wake-ups.ts';
 
@@ -61,10 +52,10 @@ export function createNatsBus(deps: NatsBusDeps): NodeBus {
     async start(handlers) {
       open(handlers).catch((error: unknown) => deps.logger.error({ err: error }, 'NATS can not be used'));
     },
-    request: async (owner, command, withinMs) =>
+    request: async (owner, body, withinMs) =>
       line?.isUp()
-        ? ask(deps, line.connection, nodeSubject(owner.nodeId), owner.nodeId, command, withinMs)
-        : moved,
+        ? ask(deps, line.connection, nodeSubject(owner.nodeId), owner.nodeId, body, withinMs)
+        : notSent,
     wake: async (wakeUp) => {
       if (line?.isUp()) publishWakeUp(deps, line.connection, wakeSubject, wakeUp);
     },
@@ -109,21 +100,20 @@ async function ask(
   connection: NatsConnection,
   subject: string,
   nodeId: string,
-  command: NodeCommand,
+  body: string,
   withinMs: number,
-): Promise<NodeAnswer> {
-  const body = JSON.stringify(command);
+): Promise<BusReply> {
   const { seal, headers } = sealed(signing, placeOf(nodeId, 'command'), body);
   try {
     const message = await connection.request(subject, body, { timeout: Math.max(1, withinMs), headers });
     const text = message.string();
-    if (!signing.isAnswer(seal.nonce, text, message.headers?.get('signature') ?? '')) return lostAnswer;
-    return parseAnswer(text) ?? lostAnswer;
+    if (!signing.isAnswer(seal.nonce, text, message.headers?.get('signature') ?? '')) return lost;
+    return { kind: 'answered', body: text };
   } catch (error) {
     // The server says so itself: nobody got it.
-    if (isNoResponders(error)) return moved;
+    if (isNoResponders(error)) return notSent;
     logger.warn({ err: error }, 'another node did not answer');
-    return lostAnswer;
+    return lost;
   }
 }
 
@@ -135,8 +125,7 @@ async function answer({ nodeId, signing }: NatsBusDeps, handlers: BusHandlers, m
   const body = message.string();
   const seal = sealOf(message);
   if (!signing.admits(placeOf(nodeId, 'command'), body, seal)) return;
-  const command = parseCommand(body);
-  const text = JSON.stringify(command === null ? moved : await handlers.onCommand(command));
+  const text = await handlers.onRequest(body);
   const headers = createHeaders();
   headers.set('signature', signing.sealAnswer(seal.nonce, text));
   message.respond(text, { headers });

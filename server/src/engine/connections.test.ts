@@ -8,7 +8,8 @@ import { systemClock } from '../kernel/clock.ts';
 import { createLogger } from '../kernel/logger.ts';
 import { Secret } from '../kernel/secret.ts';
 import type { EntityBinding, Link, ProviderContext, ProviderDefinition } from '../providers/provider.ts';
-import { type Connections, createConnections, type LinkSecrets } from './connections.ts';
+import { type Connections, createConnections } from './connections.ts';
+import type { LinkSecrets } from './live-connections.ts';
 
 interface Dialled {
   readonly link: Link;

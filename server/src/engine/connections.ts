@@ -1,25 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { LeaseHolder, Leases } from '../cluster/leases.ts';
-import type { Database } from '../db/database.ts';
+import type { LeaseHolder } from '../cluster/leases.ts';
 import { createKeyedMutex } from '../kernel/async-queue.ts';
-import type { Clock } from '../kernel/clock.ts';
-import type { Logger } from '../kernel/logger.ts';
-import type { Secret } from '../kernel/secret.ts';
-import type { Connection, EntityBinding, Health, ProviderDefinition, Relay } from '../providers/provider.ts';
-import { requireFittingConfig } from '../providers/record-rules.ts';
-import type { DialIn } from '../providers/transport/dial-in.ts';
-import { type BoundEntities, createBoundEntities } from './bound-entities.ts';
+import type { Connection, EntityBinding, Health } from '../providers/provider.ts';
 import { homesOf } from './entity-homes.ts';
 import { type LinkRow, listBindings, listEpochs, listLinks } from './link.store.ts';
-import type { CommandRelay } from './relay.ts';
-import type { StateReports } from './state-reports.ts';
-import { createUnderWay, type UnderWay } from './under-way.ts';
-
-export interface LinkSecrets {
-  /** Grows with every change. */
-  readonly version: number;
-  readonly values: Readonly<Record<string, Secret>>;
-}
+import {
+  type ConnectionsDeps,
+  connectOrReport,
+  disconnect,
+  healthHere,
+  healthOf,
+  isHere,
+  isLeased,
+  type Live,
+  type State,
+  textOf,
+} from './live-connections.ts';
+import { createUnderWay } from './under-way.ts';
 
 export interface Connections {
   /** The connection of an integration as it is configured now. Null when it has none. */
@@ -49,50 +46,6 @@ export interface Usable {
   readonly untilMs: () => number;
 }
 
-export interface ConnectionsDeps {
-  readonly leases: Leases;
-  readonly db: Database;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly dataDir: string;
-  readonly definitions: ReadonlyMap<string, ProviderDefinition>;
-  readonly secretsOf: (orgId: string, integrationId: string) => Promise<LinkSecrets>;
-  readonly reports: StateReports;
-  readonly dialIn?: DialIn;
-  readonly relay?: Pick<CommandRelay, 'send'>;
-}
-
-interface Live {
-  readonly orgId: string;
-  readonly sinceMs: number;
-  readonly connection: Connection;
-  readonly configText: string;
-  readonly secretsVersion: number;
-  readonly bound: BoundEntities;
-}
-
-interface Wanted {
-  readonly link: LinkRow;
-  readonly entities: readonly EntityBinding[];
-}
-
-interface State {
-  readonly live: Map<string, Live>;
-  /** Everything that should have a connection, on this node or another. */
-  readonly wanted: Map<string, Wanted>;
-  /** Settles when everything gained so far was dialled. */
-  dialling: Promise<void>;
-  /** Commands that run on connections this node holds by a lease. */
-  readonly underWay: UnderWay;
-  /** Those that should have a connection and can not. */
-  readonly broken: Set<string>;
-  readonly epochs: Map<string, number>;
-  /** Of each organization: the integration of every entity that can be a part of a portal. */
-  readonly homes: Map<string, ReadonlyMap<string, string>>;
-  /** One reconciliation of an organization at a time. */
-  readonly perOrg: ReturnType<typeof createKeyedMutex>;
-}
-
 const lookEveryMs = 1_000;
 /** So long a new connection is waited for: it has just been dialled, here or in place of another node. */
 const readyWithinMs = 3_000;
@@ -118,7 +71,10 @@ export function createConnections(deps: ConnectionsDeps): Connections {
   let timer: NodeJS.Timeout | undefined;
   let looking: Promise<void> = Promise.resolve();
   return {
-    of: async (link) => (await liveOf(deps, state, link))?.connection ?? null,
+    of: async (link) => {
+      const live = await liveOf(deps, state, link);
+      return live === 'none' || live === 'elsewhere' ? null : live.connection;
+    },
     use: (link, entity, work) => use(deps, state, link, entity, work),
     takeUp: (link, waitedMs) => takeUp(deps, state, link, waitedMs),
     refresh: async (orgIds) => {
@@ -143,17 +99,18 @@ export function createConnections(deps: ConnectionsDeps): Connections {
   };
 }
 
-const orgsOf = (wanted: State['wanted']): ReadonlySet<string> =>
-  new Set([...wanted.values()].map(({ link }) => link.orgId));
-
-/** What connects to nothing is on every node, so its commands never leave the node they come to. */
-function isLeased({ definitions }: ConnectionsDeps, { providerType }: LinkRow): boolean {
-  const manifest = definitions.get(providerType)?.manifest;
-  return manifest !== undefined && manifest.connection !== 'none' && manifest.composition === undefined;
+function orgsOf({ wanted, live, homes }: State): ReadonlySet<string> {
+  const ids = [...wanted.values()].map(({ link }) => link.orgId);
+  return new Set([...ids, ...[...live.values()].map(({ orgId }) => orgId), ...homes.keys()]);
 }
 
-function isHere(deps: ConnectionsDeps, link: LinkRow): boolean {
-  return !isLeased(deps, link) || deps.leases.usableUntilMs(link.integrationId) > deps.clock.monotonicMs();
+/** A purged organization. */
+async function forget(deps: ConnectionsDeps, state: State, orgId: string): Promise<void> {
+  setWanted(deps, state, orgId, [], new Map());
+  state.homes.delete(orgId);
+  state.epochs.delete(orgId);
+  const purged = [...state.live].filter(([, live]) => live.orgId === orgId);
+  for (const [integrationId] of purged) await disconnect(deps, state, integrationId);
 }
 
 /** A connection that was not told of the entity would not hear its answer. */
@@ -162,13 +119,18 @@ async function liveOf(
   state: State,
   link: LinkRow,
   entity: EntityBinding | null = null,
-): Promise<Live | null> {
-  if (!isHere(deps, link)) return null;
+): Promise<Live | 'elsewhere' | 'none'> {
+  if (!isHere(deps, link)) return 'elsewhere';
   const known = state.live.get(link.integrationId);
   const isBound = entity === null || known?.bound.has(entity);
   if (known?.configText === textOf(link) && isBound) return known;
   await reconcile(deps, state, link.orgId);
-  return state.live.get(link.integrationId) ?? null;
+  return state.live.get(link.integrationId) ?? whyNot(state, link);
+}
+
+/** What is wanted and not broken was given away meanwhile, and may even have come back. */
+function whyNot(state: State, { integrationId }: LinkRow): 'elsewhere' | 'none' {
+  return state.wanted.has(integrationId) && !state.broken.has(integrationId) ? 'elsewhere' : 'none';
 }
 
 async function use<T>(
@@ -179,7 +141,7 @@ async function use<T>(
   work: (usable: Usable) => Promise<T>,
 ): Promise<T | 'elsewhere' | 'none'> {
   const live = await liveOf(deps, state, link, entity);
-  if (live === null) return isHere(deps, link) ? 'none' : 'elsewhere';
+  if (live === 'none' || live === 'elsewhere') return live;
   const { connection } = live;
   if (!isLeased(deps, link)) return work({ connection, untilMs: () => Number.POSITIVE_INFINITY });
   await becomesReady(deps, live);
@@ -214,7 +176,13 @@ function leaseHolder(deps: ConnectionsDeps, state: State): LeaseHolder {
           if (wanted !== undefined) await connectOrReport(deps, state, wanted.link, wanted.entities);
         });
       // One after the other: a whole node's share may come at once. A command for one of them dials it at once.
-      state.dialling = state.dialling.then(dial);
+      state.dialling = state.dialling.then(dial).catch((error: unknown) => {
+        deps.logger.warn(
+          { err: error, integration_id: integrationId },
+          'not connected yet; it is tried again',
+        );
+        state.epochs.delete(orgId);
+      });
     },
     yielded: async ({ integrationId }) => {
       await state.underWay.settled(integrationId);
@@ -225,24 +193,10 @@ function leaseHolder(deps: ConnectionsDeps, state: State): LeaseHolder {
   };
 }
 
-function healthOf(deps: ConnectionsDeps, state: State, integrationId: string): Health | null {
-  const wanted = state.wanted.get(integrationId);
-  const isElsewhere = wanted !== undefined && !isHere(deps, wanted.link);
-  return isElsewhere ? deps.leases.healthElsewhere(integrationId) : healthHere(state, integrationId);
-}
-
-function healthHere(state: State, integrationId: string): Health | null {
-  return (
-    state.live.get(integrationId)?.connection.health() ?? (state.broken.has(integrationId) ? 'error' : null)
-  );
-}
-
-function textOf({ providerType, config }: LinkRow): string {
-  return JSON.stringify([providerType, config]);
-}
-
 async function lookForChanges(deps: ConnectionsDeps, state: State): Promise<void> {
   try {
+    // Before the database is asked: an organization that a request brings in meanwhile is not one that has gone.
+    const before = orgsOf(state);
     const epochs = await deps.db.asService((tx) => listEpochs(tx));
     for (const { orgId, epoch } of epochs) {
       if (state.epochs.get(orgId) === epoch) continue;
@@ -250,11 +204,7 @@ async function lookForChanges(deps: ConnectionsDeps, state: State): Promise<void
       state.epochs.set(orgId, epoch);
     }
     const known = new Set(epochs.map((row) => row.orgId));
-    for (const orgId of orgsOf(state.wanted))
-      if (!known.has(orgId)) setWanted(deps, state, orgId, [], new Map());
-    const purged = [...state.live].filter(([, live]) => !known.has(live.orgId));
-    for (const orgId of state.homes.keys()) if (!known.has(orgId)) state.homes.delete(orgId);
-    for (const [integrationId] of purged) await disconnect(deps, state, integrationId);
+    for (const orgId of before) if (!known.has(orgId)) await forget(deps, state, orgId);
   } catch (error) {
     deps.logger.warn({ err: error }, 'the connections could not be looked after; it is tried again');
   }
@@ -293,102 +243,4 @@ function setWanted(
   for (const link of links)
     state.wanted.set(link.integrationId, { link, entities: bindings.get(link.integrationId) ?? [] });
   return isNew;
-}
-
-function relayFor(deps: ConnectionsDeps, state: State, orgId: string): Relay | undefined {
-  const { relay } = deps;
-  return (
-    relay && {
-      send: (command, entityId, verb, pulseSeconds) =>
-        relay.send({ orgId, command, entityId, verb, pulseSeconds }),
-      health: (entityId) => {
-        const home = state.homes.get(orgId)?.get(entityId);
-        return home === undefined ? 'error' : (healthOf(deps, state, home) ?? 'reduced');
-      },
-    }
-  );
-}
-
-/** One integration that can not be connected must not keep the others of its organization from it. */
-async function connectOrReport(
-  deps: ConnectionsDeps,
-  state: State,
-  link: LinkRow,
-  entities: readonly EntityBinding[],
-): Promise<void> {
-  try {
-    await connectOrUpdate(deps, state, link, entities);
-  } catch (error) {
-    await disconnect(deps, state, link.integrationId);
-    state.broken.add(link.integrationId);
-    deps.logger.warn(
-      { err: error, integration_id: link.integrationId },
-      'an integration can not be connected',
-    );
-  }
-}
-
-async function connectOrUpdate(
-  deps: ConnectionsDeps,
-  state: State,
-  link: LinkRow,
-  entities: readonly EntityBinding[],
-): Promise<void> {
-  const definition = deps.definitions.get(link.providerType);
-  if (definition === undefined) return;
-  if (!isHere(deps, link)) return disconnect(deps, state, link.integrationId);
-  // A configuration that was cleared has lost members the provider counts on.
-  requireFittingConfig(definition.manifest.config, link.config);
-  const secrets = await deps.secretsOf(link.orgId, link.integrationId);
-  const known = state.live.get(link.integrationId);
-  const isSame = known?.configText === textOf(link) && known.secretsVersion === secrets.version;
-  if (known !== undefined && !isSame) await disconnect(deps, state, link.integrationId);
-  // The lease may have gone while the secrets were read; nothing may be dialled without it.
-  if (!isHere(deps, link)) return disconnect(deps, state, link.integrationId);
-  const live = known !== undefined && isSame ? known : connect(deps, state, definition, link, secrets);
-  if (live.bound.take(entities)) live.connection.bind(entities);
-}
-
-function connect(
-  deps: ConnectionsDeps,
-  state: State,
-  definition: ProviderDefinition,
-  link: LinkRow,
-  secrets: LinkSecrets,
-): Live {
-  const { orgId, integrationId, config } = link;
-  const source = definition.manifest.type;
-  const connection = definition.connect(
-    { orgId, integrationId, config, secrets: secrets.values },
-    {
-      clock: deps.clock,
-      logger: deps.logger.child({ provider: source, integration_id: integrationId }),
-      dataDir: deps.dataDir,
-      dialIn: deps.dialIn,
-      relay: relayFor(deps, state, orgId),
-      onState: (entityId, status) => deps.reports.take({ orgId, entityId, status, source }),
-    },
-  );
-  const live: Live = {
-    orgId,
-    sinceMs: deps.clock.monotonicMs(),
-    connection,
-    configText: textOf(link),
-    secretsVersion: secrets.version,
-    bound: createBoundEntities(),
-  };
-  state.live.set(integrationId, live);
-  state.broken.delete(integrationId);
-  return live;
-}
-
-async function disconnect(deps: ConnectionsDeps, state: State, integrationId: string): Promise<void> {
-  const live = state.live.get(integrationId);
-  state.live.delete(integrationId);
-  state.broken.delete(integrationId);
-  try {
-    await live?.connection.close();
-  } catch (error) {
-    deps.logger.warn({ err: error, integration_id: integrationId }, 'a connection did not close cleanly');
-  }
 }

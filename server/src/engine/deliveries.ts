@@ -1,5 +1,6 @@
 import type { Leases } from '../cluster/leases.ts';
-import { moved, type NodeAnswer, type NodeBus, type NodeCommand } from '../cluster/node-bus.ts';
+import type { NodeBus } from '../cluster/node-bus.ts';
+import { commandAnswer, moved, type NodeAnswer, type NodeCommand } from '../cluster/node-requests.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Command, Delivery, EntityBinding, Verb } from '../providers/provider.ts';
@@ -31,19 +32,13 @@ const lookAgainMs = 100;
 /** What the owner's own deadline needs to come back. */
 const answerMarginMs = 250;
 const noConnection: Delivery = { kind: 'not_sent', reason: 'there is no connection to this integration' };
+/** By identity, as `notOurs`. */
+const notBrought: Delivery = { kind: 'not_sent', reason: 'the connection could not be looked up' };
 const tooLate: Delivery = { kind: 'not_sent', reason: 'the deadline has passed' };
 
 export function createDeliveries(deps: DeliveriesDeps): Deliveries {
   return {
-    async deliver(link, verb, errand) {
-      try {
-        return await untilTaken(deps, link, verb, errand);
-      } catch (error) {
-        // Neither a provider nor a bus throws, so it happened before the command.
-        deps.logger.warn({ err: error }, 'a command could not be brought to its connection');
-        return noConnection;
-      }
-    },
+    deliver: (link, verb, errand) => untilTaken(deps, link, verb, errand),
     answer: (command) => answer(deps, command),
   };
 }
@@ -57,10 +52,16 @@ async function untilTaken(
 ): Promise<Delivery> {
   const sinceMs = deps.clock.monotonicMs();
   for (;;) {
-    const delivery = await tryOnce(deps, link, verb, errand, deps.clock.monotonicMs() - sinceMs);
-    if (delivery !== notOurs) return delivery;
+    const delivery = await tryOnce(deps, link, verb, errand, deps.clock.monotonicMs() - sinceMs).catch(
+      // Neither a provider nor a bus throws, so it happened before the command: the database, most likely.
+      (error: unknown) => {
+        deps.logger.warn({ err: error }, 'a command could not be brought to its connection');
+        return notBrought;
+      },
+    );
+    if (delivery !== notOurs && delivery !== notBrought) return delivery;
     const remaining = errand.deadlineMs - deps.clock.monotonicMs();
-    if (remaining <= 0) return notOurs;
+    if (remaining <= 0) return delivery;
     await deps.leases.changed(Math.min(lookAgainMs, remaining));
   }
 }
@@ -84,22 +85,20 @@ async function tryOnce(
   if (owner.nodeId === deps.leases.nodeId || notAfterMs === null || remaining <= 0) return notOurs;
   const { orgId, integrationId, providerType, config } = link;
   const { intentId, pulseSeconds } = errand;
-  const answered = await deps.bus.request(
-    owner,
-    {
-      orgId,
-      integrationId,
-      providerType,
-      config,
-      epoch: owner.epoch,
-      notAfterMs: notAfterMs + remaining,
-      verb,
-      intentId,
-      entity: bindingOf(errand.entity),
-      pulseSeconds,
-    },
-    remaining + answerMarginMs,
-  );
+  const command: NodeCommand = {
+    orgId,
+    integrationId,
+    providerType,
+    config,
+    epoch: owner.epoch,
+    notAfterMs: notAfterMs + remaining,
+    verb,
+    intentId,
+    entity: bindingOf(errand.entity),
+    pulseSeconds,
+  };
+  const withinMs = remaining + answerMarginMs;
+  const answered = commandAnswer(await deps.bus.request(owner, JSON.stringify(command), withinMs));
   return answered.kind === 'moved' ? notOurs : answered;
 }
 
@@ -124,8 +123,9 @@ async function answer(deps: DeliveriesDeps, command: NodeCommand): Promise<NodeA
     if (here === 'none') return noConnection;
     return here === 'elsewhere' || here === notOurs ? moved : here;
   } catch (error) {
+    // As in `untilTaken`: it was not sent, and the other node looks again.
     deps.logger.warn({ err: error }, 'a command of another node could not be brought to its connection');
-    return noConnection;
+    return moved;
   }
 }
 

@@ -3,6 +3,7 @@ import type { ActionPreview, ActionResult } from '@lintel/contract/actions';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Leases } from '../cluster/leases.ts';
 import type { WakeUp } from '../cluster/node-bus.ts';
+import { answerRequest } from '../cluster/node-requests.ts';
 import type { Database } from '../db/database.ts';
 import type { Call, OrgScope, Principal } from '../kernel/call.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -19,6 +20,7 @@ import { type OpenFacts, openFacts } from './open-facts.ts';
 import { createOutcomeWriter, type OutcomeWriter } from './outcome-writer.ts';
 import type { ActionRequest } from './prepare-action.ts';
 import { previewAction } from './preview-action.ts';
+import { createProviderOps, type ProviderOps } from './provider-ops.ts';
 import type { Providers } from './providers.ts';
 import { createRecovery } from './recovery.ts';
 import { createCommandRelay } from './relay.ts';
@@ -39,6 +41,7 @@ export interface EngineDeps {
 }
 
 export interface Engine {
+  readonly runOp: ProviderOps['run'];
   execute(call: Call, org: OrgScope, request: ActionRequest): Promise<ActionResult>;
   preview(org: OrgScope, principal: Principal, request: ActionRequest): Promise<ActionPreview>;
   openFacts(org: OrgScope, entityId: string): Promise<OpenFacts | null>;
@@ -68,9 +71,11 @@ export function createEngine(options: EngineOptions): Engine {
   const relay = createCommandRelay(deps, logger);
   providers.relayThrough(relay);
   const recovery = createRecovery({ db, logger });
+  const ops = createProviderOps({ ...options, ...cluster });
   const closeJobs = createCloseJobs(deps, logger);
   const holds = createHolds(deps, logger);
   return {
+    runOp: ops.run,
     execute: (call, org, request) => executeAction(deps, call, org, request),
     preview: (org, principal, request) => previewAction(deps, org, principal, request),
     openFacts: (org, entityId) => openFacts(deps, org, entityId),
@@ -78,7 +83,7 @@ export function createEngine(options: EngineOptions): Engine {
       await recovery.start();
       await providers.start();
       await bus.start({
-        onCommand: deps.deliveries.answer,
+        onRequest: (body) => answerRequest(body, { command: deps.deliveries.answer, op: ops.answer }),
         onWakeUp: (wakeUp) => void wakeUpTo(providers, leases, wakeUp, logger),
       });
       closeJobs.start();

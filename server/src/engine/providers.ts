@@ -1,7 +1,8 @@
 import type { LocalizedText } from '@lintel/contract/common';
 import type { Connection, Health, ProviderManifest } from '../providers/provider.ts';
-import { type Connections, type ConnectionsDeps, createConnections } from './connections.ts';
+import { type Connections, createConnections } from './connections.ts';
 import type { LinkRow } from './link.store.ts';
+import type { ConnectionsDeps } from './live-connections.ts';
 import type { CommandRelay } from './relay.ts';
 import { createStateReports } from './state-reports.ts';
 

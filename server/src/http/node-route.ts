@@ -2,7 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import { dispatchPath, type HttpBus } from '../cluster/http-bus.ts';
 import { AppError } from '../kernel/app-error.ts';
 
-const MAX_COMMAND_BYTES = 262_144;
+/** The input of an op may be as large as a request, and is locked, which makes it a third larger. */
+const MAX_REQUEST_BYTES = 2_097_152;
 
 /** Where other nodes of this installation bring commands. Whoever can not sign as one is refused. */
 export function addNodeRoute(http: FastifyInstance, receive: HttpBus['receive']): void {
@@ -12,7 +13,7 @@ export function addNodeRoute(http: FastifyInstance, receive: HttpBus['receive'])
     scope.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) =>
       done(null, body),
     );
-    scope.post(dispatchPath, { bodyLimit: MAX_COMMAND_BYTES }, async (request, reply) => {
+    scope.post(dispatchPath, { bodyLimit: MAX_REQUEST_BYTES }, async (request, reply) => {
       const header = (name: string) => String(request.headers[name] ?? '');
       const seal = {
         time: header('x-node-time'),

@@ -1,8 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { AuditOutcome } from '@lintel/contract/events';
 import { originOf, recordEvent } from '../../audit/audit.store.ts';
 import type { Database } from '../../db/database.ts';
-import type { Providers } from '../../engine/providers.ts';
+import type { OpAnswer, OpRequest, ProviderOps } from '../../engine/provider-ops.ts';
 import { AppError, notFound } from '../../kernel/app-error.ts';
 import {
   type Call,
@@ -12,18 +11,10 @@ import {
   principalOf,
   requireRole,
 } from '../../kernel/call.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import { requireUnlimited } from '../../kernel/resource-input.ts';
 import { pickText } from '../../kernel/text.ts';
-import { opOf, opsOf } from '../../providers/ops.ts';
-import type {
-  Connection,
-  DiscoveredDevice,
-  OpDefinition,
-  OpLimits,
-  OpResult,
-  ProviderManifest,
-} from '../../providers/provider.ts';
+import { opsOf } from '../../providers/ops.ts';
+import type { DiscoveredDevice, OpDefinition, ProviderManifest } from '../../providers/provider.ts';
 import { metadataSchemaOf } from '../../providers/record-rules.ts';
 import { listAddedIds } from './integration-parts.store.ts';
 import { auditableInput, type CheckShape, requireShape, roleFor } from './integrations.rules.ts';
@@ -31,11 +22,10 @@ import { findIntegration, type Integration } from './integrations.store.ts';
 
 export interface IntegrationOpsDeps {
   readonly db: Database;
-  readonly clock: Clock;
   /** Null for a kind of provider that this build does not have. */
   readonly manifestOf: (providerType: string) => ProviderManifest | null;
   readonly checkShape: CheckShape;
-  readonly connections: Pick<Providers, 'use' | 'takeUp'>;
+  readonly runOp: ProviderOps['run'];
 }
 
 export interface DiscoveredWithUse extends DiscoveredDevice {
@@ -102,11 +92,7 @@ async function execute(
   requireEnabled(integration);
   // A closed object, by its schema.
   const members = input as Record<string, unknown>;
-  const work = () =>
-    withConnection<OpResult>(deps, integration, (connection, limits) => {
-      const run = opOf(connection, op.id);
-      return run === undefined ? Promise.resolve(absent) : run(members, limits);
-    });
+  const work = () => run(deps, integration, { id: op.id, input: members });
   const result =
     op.effect === 'read' ? await work() : await audited(deps, call, org, integration, op, members, work);
   return resultOf(result, op.effect === 'update');
@@ -126,41 +112,18 @@ function requireSomeOpRole(call: Call, org: OrgScope): void {
   requireUnlimited(principal);
 }
 
-/** Where the settings of the integration leave something out that its provider has. */
-const absent = { kind: 'refused', reason: 'not offered with the settings of this integration' } as const;
-
-const withinMs = 10_000;
-/** So long a connection is waited for that nobody holds yet. */
-const takeUpMs = 3_000;
-const lookAgainMs = 50;
-
-/** On the node that holds the connection, which is not given away meanwhile. */
-async function withConnection<T extends object>(
-  deps: IntegrationOpsDeps,
+function run(
+  { runOp }: IntegrationOpsDeps,
   { orgId, id: integrationId, providerType, config }: Integration,
-  work: (connection: Connection, limits: OpLimits) => Promise<T>,
-): Promise<T> {
-  const { connections, clock } = deps;
-  const link = { orgId, integrationId, providerType, config };
-  const startedMs = clock.monotonicMs();
-  for (;;) {
-    const answer = await connections.use(link, null, ({ connection, untilMs }) => {
-      const deadlineMs = Math.min(clock.monotonicMs() + withinMs, untilMs());
-      return work(connection, { deadlineMs, signal: AbortSignal.timeout(withinMs) });
-    });
-    if (answer === 'none')
-      throw new AppError('device_unreachable', 'the integration can not be connected with its settings');
-    if (answer !== 'elsewhere') return answer;
-    const waitedMs = clock.monotonicMs() - startedMs;
-    if (waitedMs > takeUpMs || !(await connections.takeUp(link, waitedMs)))
-      throw new AppError('unavailable', 'another node holds the connection of this integration');
-    await delay(lookAgainMs);
-  }
+  request: OpRequest,
+): Promise<OpAnswer> {
+  return runOp({ orgId, integrationId, providerType, config }, request);
 }
 
-const outcomes: Readonly<Record<OpResult['kind'], AuditOutcome>> = {
+const outcomes: Readonly<Record<OpAnswer['kind'], AuditOutcome>> = {
   done: 'succeeded',
   refused: 'failed',
+  absent: 'failed',
   not_sent: 'failed',
   unknown: 'unknown',
 };
@@ -173,8 +136,8 @@ async function audited(
   integration: Integration,
   op: OpDefinition,
   input: Record<string, unknown>,
-  work: () => Promise<OpResult>,
-): Promise<OpResult> {
+  work: () => Promise<OpAnswer>,
+): Promise<OpAnswer> {
   let outcome: AuditOutcome = 'unknown';
   try {
     const result = await work();
@@ -199,11 +162,12 @@ async function audited(
 }
 
 /** Reading twice does no harm, so without an answer a reader may simply try again. */
-function resultOf<T>(result: OpResult<T>, changes: boolean): T {
-  if (result === absent) throw notOffered(absent.reason);
+function resultOf(result: OpAnswer, changes: boolean): unknown {
   switch (result.kind) {
     case 'done':
       return result.result;
+    case 'absent':
+      throw notOffered('not offered with the settings of this integration');
     case 'refused':
       throw new AppError('device_refused', result.reason);
     case 'not_sent':
@@ -225,12 +189,11 @@ async function discover(
   const rule = deps.manifestOf(integration.providerType)?.discovery;
   if (rule === undefined) throw notOffered('this provider can not discover devices');
   requireEnabled(integration);
-  const answer = await withConnection<OpResult<readonly DiscoveredDevice[]>>(
-    deps,
-    integration,
-    async (connection, limits) => (await connection.discover?.(limits)) ?? absent,
-  );
-  const found = resultOf(answer, false);
+  // What a provider answers to a look around.
+  const found = resultOf(
+    await run(deps, integration, { id: null, input: {} }),
+    false,
+  ) as readonly DiscoveredDevice[];
   const added = await deps.db.inOrg(org.id, (tx) => listAddedIds(tx, org.id, id, rule));
   const known = new Set(added.map((externalId) => externalId.toLowerCase()));
   return found.map((device) => ({ ...device, alreadyAdded: known.has(device.externalId.toLowerCase()) }));

@@ -46,7 +46,7 @@ export function createShellyOps(deps: ShellyOpsDeps): Record<string, Op> {
     'connection.test': async () =>
       dialIn === undefined
         ? tested('error', 'nothing can dial in here')
-        : tested(health(), `${devices.size} devices have dialled in on this node`),
+        : tested(health(), `${devices.size} devices have dialled in`),
     'dial_in.url': async () =>
       dialIn === undefined
         ? { kind: 'not_sent', reason: 'nothing can dial in here' }
