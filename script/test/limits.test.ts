@@ -125,6 +125,21 @@ describe('nesting', () => {
     },
   );
 
+  const nest = (count: number, wrap: (inner: string) => string, core: string) =>
+    Array.from({ length: count }).reduce<string>((inner) => wrap(inner), core);
+
+  // Each of these once doubled the work at every level.
+  it.each([
+    nest(20, (inner) => `x[h(${inner})]`, '0'),
+    nest(30, (inner) => `x.set(${inner}, 1)`, '0'),
+    nest(20, (inner) => `x[0] = { loop { ${inner}; break; } }`, 'x[0] = 1'),
+    nest(25, (inner) => `switch 1 { 1 | 2 => { ${inner} } _ => 0 }`, '1'),
+    nest(15, (inner) => `switch 1 { 1 | 2 if (${inner}) == 1 => 1, _ => 0 }`, '1'),
+    'fn f() { f!(); f!(); || f!() } f!()',
+  ])('of code does not make compiling long: %#', (source) => {
+    expect(compile(`let x = [0]; ${source}`, { host: { h: [['any']] } })).toBeDefined();
+  });
+
   it('of a result is refused when it leaves', async () => {
     const { value } = await run(compile(`${deep} a`));
     expect(() => toJson(value)).toThrow(ScriptError);

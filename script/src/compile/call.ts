@@ -16,7 +16,9 @@ export function compileCall(node: CallNode, context: Context): Code {
   if (special !== undefined && special !== null) return special;
   const script = context.program.functions.get(`${node.name}/${node.args.length}`);
   if (script === undefined) return compileNativeCall(node, context);
-  return node.bang === null ? compileScriptCall(node, script, context) : compileBang(node, script, context);
+  return node.bang === null || context.inBang
+    ? compileScriptCall(node, script, context)
+    : compileBang(node, script, context);
 }
 
 function compileScriptCall(node: CallNode, fn: CompiledFunction, context: Context): Code {
@@ -65,7 +67,7 @@ function compileBang(node: CallNode, fn: CompiledFunction, context: Context): Co
     to: { name: from.name, slot: slots++, constant: from.constant, captured: true },
   }));
   const bound = { ...definition, slots, captures };
-  const compiled = context.compileFunction(bound, context.program);
+  const compiled = context.compileFunction(bound, context.program, true);
   const args = node.args.map((arg) => keep(arg, context));
   return withOperands(
     args,

@@ -28,7 +28,8 @@ export function childrenOf(node: AnyNode): readonly AnyNode[] {
     case 'if':
       return [node.condition, node.then, ...present(node.otherwise)];
     case 'switch':
-      return [node.subject, ...node.cases.flatMap(({ guard, body }) => [...present(guard), body])];
+      // Labels of one case share its guard and its body.
+      return [node.subject, ...new Set(node.cases.flatMap(({ guard, body }) => [...present(guard), body]))];
     case 'block':
       return node.statements;
     case 'loop':

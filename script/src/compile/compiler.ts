@@ -65,24 +65,32 @@ export function compileScript(script: Script, options: CompileOptions): Compiled
     else methods.set(`${definition.receiver}.${key}`, compiled);
   }
   for (const compiled of [...functions.values(), ...methods.values()])
-    compiled.run = compileBody(compiled.definition, program, false).run;
-  const main = compileBody(script.main, program, true);
+    compiled.run = compileBody(compiled.definition, program, { topLevel: false, inBang: false }).run;
+  const main = compileBody(script.main, program, { topLevel: true, inBang: false });
   return { main: { definition: script.main, waits: main.waits, run: main.run }, program };
 }
 
-function compileFunction(definition: FunctionDefinition, program: Program): CompiledFunction {
-  const code = compileBody(definition, program, false);
+function compileFunction(
+  definition: FunctionDefinition,
+  program: Program,
+  inBang: boolean,
+): CompiledFunction {
+  const code = compileBody(definition, program, { topLevel: false, inBang });
   return { definition, waits: code.waits, run: code.run };
 }
 
-function compileBody(definition: FunctionDefinition, program: Program, topLevel: boolean): Code {
+function compileBody(
+  definition: FunctionDefinition,
+  program: Program,
+  place: Pick<Context, 'topLevel' | 'inBang'>,
+): Code {
   const marks: Marks = { loopSignals: false, returnSignals: false };
   const borrowed = definition.isClosure ? null : new Map(definition.captures.map(({ to }) => [to.name, to]));
   const context: Context = {
     program,
     direct: true,
     inTry: false,
-    topLevel,
+    ...place,
     marks,
     borrowed,
     borrow: false,

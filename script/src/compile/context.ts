@@ -35,7 +35,13 @@ export interface Context {
   readonly borrow: boolean;
   readonly compile: (node: AnyNode, context: Context) => Code;
   readonly compileBlock: (node: BlockNode, context: Context) => Code;
-  readonly compileFunction: (definition: FunctionDefinition, program: Program) => CompiledFunction;
+  readonly compileFunction: (
+    definition: FunctionDefinition,
+    program: Program,
+    inBang: boolean,
+  ) => CompiledFunction;
+  /** In a body that `f!(…)` compiled: another one in it is an ordinary call, else compiling would not end. */
+  readonly inBang: boolean;
 }
 
 /** Filled while a body is compiled: whether a jump in it travels as an exception. */

@@ -123,7 +123,7 @@ export function compileTemplate({ parts }: TemplateNode, context: Context): Code
 /** Making a closure takes hold of the variables it uses; one that is nowhere to be found is an error here. */
 export function compileClosure({ definition }: ClosureNode, context: Context): Code {
   const { program } = context;
-  const compiled = context.compileFunction(definition, program);
+  const compiled = context.compileFunction(definition, program, context.inBang);
   const { captures, name } = definition;
   const missing = definition.unresolved.find(
     (use) => !program.constants.has(use.name) && !isFunctionName(use.name, program),

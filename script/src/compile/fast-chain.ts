@@ -5,6 +5,7 @@ import { type ArrayValue, Kind, type MapValue, share, type Value } from '../valu
 import { type Code, plain } from './code.ts';
 import { type Context, keep, lookAt } from './context.ts';
 import { localSlot } from './fast-binary.ts';
+import { mayWait } from './may-wait.ts';
 import type { Frame, Run, Runtime } from './runtime.ts';
 import { targetStep } from './targets.ts';
 
@@ -15,6 +16,7 @@ export function fastIndexRead(node: ChainNode, context: Context): Code | null {
   const slot = localSlot(node.base);
   const step = node.steps[0];
   if (slot < 0 || node.steps.length !== 1 || step?.type !== 'index' || step.optional) return null;
+  if (mayWait(step.index, context)) return null;
   const index = lookAt(step.index, context);
   if (index.waits) return null;
   const { run, cost } = index;
@@ -39,6 +41,7 @@ export function fastChainAssign(node: AssignNode, target: ChainNode, context: Co
   const isPlain = node.op === '' && slot >= 0 && target.steps.length === 1;
   if (!isPlain || step?.type !== 'index' || step.optional) return null;
   if (target.base.type === 'variable' && target.base.variable?.constant === true) return null;
+  if (mayWait(step.index, context) || mayWait(node.value, context)) return null;
   const index = lookAt(step.index, context);
   const value = keep(node.value, context);
   if (index.waits || value.waits) return null;

@@ -8,6 +8,7 @@ import { Kind, type Value } from '../values/value.ts';
 import { type Code, plain } from './code.ts';
 import { type Context, keep } from './context.ts';
 import { localSlot } from './fast-binary.ts';
+import { mayWait } from './may-wait.ts';
 import { createMethod } from './method.ts';
 import type { Run } from './runtime.ts';
 
@@ -26,8 +27,10 @@ export function fastMethod(node: ChainNode, context: Context): Code | null {
     (native): native is Plain =>
       native.types.length === step.args.length + 1 && !native.calls && native.mode !== 'ref',
   );
+  if (natives.length === 0 || step.args.length > 1) return null;
+  if (step.args.some((arg) => mayWait(arg, context))) return null;
   const codes = step.args.map((arg) => keep(arg, context));
-  if (natives.length === 0 || codes.some((code) => code.waits) || codes.length > 1) return null;
+  if (codes.some((code) => code.waits)) return null;
   const method = createMethod(step, program);
   const general = (rt: Parameters<Run>[0], s: Parameters<Run>[1], args: Value[]): Value =>
     method(rt, slotRef(rt, s, slot, null), args) as Value;

@@ -25,13 +25,17 @@ interface Arms {
 
 export function compileSwitch(node: SwitchNode, context: Context): Code {
   const subject = lookAt(node.subject, context);
+  // Labels of one case share its guard and its body: each is compiled once.
   const bodies = new Map<SwitchCase['body'], Code>();
+  const guards = new Map<Expression, Code>();
   const all: Arm[] = [];
   const arms: Arms = { exact: new Map(), compared: [], ranges: [], fallback: null };
   for (const each of node.cases) {
     const body = bodies.get(each.body) ?? context.compile(each.body, { ...context, borrow: false });
     bodies.set(each.body, body);
-    const guard = each.guard === null ? null : compileCondition(each.guard, context);
+    const guard =
+      each.guard === null ? null : (guards.get(each.guard) ?? compileCondition(each.guard, context));
+    if (each.guard !== null && guard !== null) guards.set(each.guard, guard);
     const arm = { guard, body };
     all.push(arm);
     place(arms, each.label, arm);
