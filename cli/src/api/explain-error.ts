@@ -33,11 +33,14 @@ export function explainError(error: unknown, signal: AbortSignal): CliError | nu
   if (error instanceof PreprocessError) return explainPreprocessing(error);
   // Commander has printed its own message.
   if (error instanceof CommanderError)
-    return new CliError(error.exitCode === 0 ? exitCodes.ok : exitCodes.usage, error.message, {
+    return new CliError(error.exitCode === 0 ? exitCodes.ok : exitCodes.usage, plainUsage(error), {
       complaints: [],
+      details: { code: 'usage' },
     });
   return isConnectionError(error) ? explainConnection(error) : null;
 }
+
+const plainUsage = ({ message }: CommanderError): string => message.replace(/^error: /, '');
 
 function explainAnswer(error: ApiCallError): CliError {
   const { status, code, correlationId, body, retryAfterSeconds } = error;

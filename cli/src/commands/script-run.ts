@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { type Context, requireToken, type Start } from '../context.ts';
 import { CliError, exitCodes } from '../exit.ts';
 import type { Preprocessed } from '../preprocess/preprocess.ts';
+import { explainFailure } from '../preprocess/script-failure.ts';
 import { visible } from '../terminal/visible-text.ts';
 import { maskValues, readScript, readValues, type ValueFiles, type Values } from './script-source.ts';
 
@@ -46,9 +47,8 @@ function throwExplained(context: Context, error: unknown, script: Preprocessed, 
   if (context.world.signal.aborted)
     throw new CliError(exitCodes.interrupted, 'Interrupted. What the script did before stays.');
   if (!(error instanceof ApiCallError) || error.code !== 'script_error') throw error;
-  const { line, column, output } = readFailure(error.body);
-  const at = line === null ? undefined : script.locate({ line, column: column ?? 1 });
-  const message = maskValues(error.message, values);
+  const { place, output } = readFailure(error.body);
+  const { message, at } = explainFailure(maskValues(error.message, values), place, script);
   if (!context.isJson) for (const text of output) context.terminal.print(text);
   throw new CliError(exitCodes.script, message, {
     complaints: [{ message, at }],
@@ -66,14 +66,13 @@ function throwExplained(context: Context, error: unknown, script: Preprocessed, 
 }
 
 interface Failure {
-  readonly line: number | null;
-  readonly column: number | null;
+  readonly place: { readonly line: number; readonly column: number } | null;
   readonly output: readonly string[];
 }
 
 function readFailure({ details, output }: ApiCallError['body']): Failure {
-  const place = details?.[0];
-  return { line: place?.line || null, column: place?.column || null, output: output ?? [] };
+  const { line = 0, column = 0 } = details?.[0] ?? {};
+  return { place: line === 0 ? null : { line, column }, output: output ?? [] };
 }
 
 const signs: Readonly<Record<string, string>> = { create: '+', update: '~', delete: '-', purge: '-' };

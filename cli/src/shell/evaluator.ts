@@ -8,6 +8,7 @@ import type { Clock } from '../clock.ts';
 import { CliError, exitCodes } from '../exit.ts';
 import { type Preprocessed, preprocess } from '../preprocess/preprocess.ts';
 import { createFileReader } from '../preprocess/read-files.ts';
+import { withoutPlaces } from '../preprocess/script-failure.ts';
 import { createHostFunctions, hostConstants, hostSignatures } from './host-functions.ts';
 
 export interface EvaluatorDeps {
@@ -48,7 +49,8 @@ export function createEvaluator(deps: EvaluatorDeps): Evaluator {
   };
 }
 
-function explain({ message, line, column }: ScriptError, source: Preprocessed): CliError {
+function explain({ message: text, line, column }: ScriptError, source: Preprocessed): CliError {
+  const message = withoutPlaces(text);
   const at = line === 0 ? undefined : source.locate({ line, column });
   return new CliError(exitCodes.script, message, {
     complaints: [{ message, at }],
