@@ -1,9 +1,11 @@
 // `npm test [-- files…]`: installs what is missing, runs the tests on the pinned Node and ends with one line that says
-// how many passed and failed. `--soak` lets the soak tests run for minutes instead of seconds.
+// how many passed and failed. `--soak` lets the soak tests run for minutes instead of seconds, `--full` gives the fault
+// tests (`npm run test:faults`) all their numbers.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { faultTable } from './fault-table.mjs';
 import { ensureInstalled, ensureWebBuilt, projectNode, root, SetupError } from './install.mjs';
 
 const peers = [
@@ -12,7 +14,11 @@ const peers = [
     programs: ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'],
     files: /web|browser/,
   },
-  { packages: ['mosquitto', 'mosquitto-clients'], programs: ['mosquitto'], files: /providers|cluster/ },
+  {
+    packages: ['mosquitto', 'mosquitto-clients'],
+    programs: ['mosquitto'],
+    files: /providers|cluster|faults/,
+  },
   { packages: ['nats-server'], programs: ['nats-server'], files: /cluster/ },
   { packages: ['knxd', 'knxd-tools'], programs: ['knxd'], files: /providers/ },
   {
@@ -28,7 +34,8 @@ const peers = [
   { packages: ['postgresql'], programs: ['pg_ctlcluster'], files: /canary/ },
 ];
 const isSoak = process.argv.includes('--soak');
-const args = process.argv.slice(2).filter((arg) => arg !== '--soak');
+const isFull = process.argv.includes('--full');
+const args = process.argv.slice(2).filter((arg) => arg !== '--soak' && arg !== '--full');
 
 process.exitCode = await main();
 
@@ -51,12 +58,19 @@ async function runTests(node) {
   const folder = mkdtempSync(join(tmpdir(), 'lintel-report-'));
   const report = join(folder, 'report.json');
   const notes = join(folder, 'notes.txt');
-  const env = { LINTEL_TEST_NOTES: notes, ...(isSoak ? { LINTEL_TEST_SOAK: '1' } : {}) };
+  const faults = join(folder, 'faults.jsonl');
+  const env = {
+    LINTEL_TEST_NOTES: notes,
+    LINTEL_TEST_FAULT_ROWS: faults,
+    ...(isSoak ? { LINTEL_TEST_SOAK: '1' } : {}),
+    ...(isFull ? { LINTEL_TEST_FAULTS: 'full' } : {}),
+  };
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
   try {
     const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
     const code = await run(node, [vitest, 'run', ...reporters, ...args], env);
     if (existsSync(notes)) process.stdout.write(readFileSync(notes, 'utf8'));
+    if (existsSync(faults)) process.stdout.write(faultTable(readFileSync(faults, 'utf8')));
     const { passed, failed, skipped } = countTests(report, code);
     process.stdout.write(
       `\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`,

@@ -43,6 +43,8 @@ export interface Callers {
   ask(): Promise<Answer>;
   /** Wishes one after the other, `many` at a time, until told to stop. */
   keepAsking(many: number, pauseMs?: number): () => Promise<Answer[]>;
+  /** How many have no last word yet. */
+  waiting(): number;
   settled(): Promise<void>;
 }
 
@@ -52,7 +54,7 @@ const isUndecided = ({ status, body }: Answer): boolean =>
 export function createCallers(
   open: (entityId: string, key: string) => Promise<Answer>,
   doors: readonly string[],
-  retryMs = 100,
+  retryMs = 250,
 ): Callers {
   const wishes: (Wish & { succeeded: string[] })[] = [];
   const running = new Set<Promise<unknown>>();
@@ -96,6 +98,7 @@ export function createCallers(
         return answers;
       };
     },
+    waiting: () => running.size,
     settled: async () => void (await Promise.all(running)),
   };
 }
