@@ -8,6 +8,7 @@ import type {
   ProviderContext,
   ProviderDefinition,
 } from '../provider.ts';
+import { deviceLookup } from '../transport/device-address.ts';
 import { type BlueprintConfig, blueprintManifest } from './blueprint.manifest.ts';
 import { decodeReply, encodeCommand, toDelivery } from './blueprint.wire.ts';
 
@@ -52,7 +53,7 @@ async function send(
 
 function dialed(host: string, port: number, signal: AbortSignal): Promise<Socket | null> {
   return new Promise((resolve) => {
-    const socket = dial({ host, port, noDelay: true, signal }, () => {
+    const socket = dial({ host, port, noDelay: true, signal, lookup: deviceLookup }, () => {
       socket.removeAllListeners('error');
       resolve(socket);
     });

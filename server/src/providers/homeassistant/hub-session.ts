@@ -1,5 +1,6 @@
 import { WebSocket } from 'ws';
 import type { Secret } from '../../kernel/secret.ts';
+import { deviceLookup } from '../transport/device-address.ts';
 import { type HubState, objectOf, parseJson, readState } from './homeassistant.wire.ts';
 
 /** lost = the connection is gone and a reply may have been on its way. */
@@ -41,6 +42,7 @@ export function startHubSession(
     handshakeTimeout: times.answerWithinMs,
     maxPayload: MAX_MESSAGE_BYTES,
     perMessageDeflate: false,
+    lookup: deviceLookup,
   });
   const replies = createReplies(socket);
   const watchdog = createWatchdog(socket, replies, times);

@@ -1,5 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram';
 import type { Clock } from '../../kernel/clock.ts';
+import { deviceLookup4 } from '../transport/device-address.ts';
 import {
   connectRequest,
   disconnectRequest,
@@ -72,7 +73,7 @@ const DISCONNECT_WITHIN_MS = 500;
 
 /** A reason instead of a channel when the gateway gives none. Every attempt has its own socket, so nothing old is heard. */
 export async function openChannel(options: ChannelOptions): Promise<Channel | string> {
-  const socket = createSocket('udp4');
+  const socket = createSocket({ type: 'udp4', lookup: deviceLookup4 });
   const state: ChannelState = {
     options,
     socket,

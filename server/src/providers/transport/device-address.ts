@@ -1,3 +1,4 @@
+import type { SocketOptions } from 'node:dgram';
 import { lookup as systemLookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { isMetadataAddress } from '../../kernel/address-ranges.ts';
@@ -25,6 +26,12 @@ export const deviceLookup: LookupFunction = (host, options, callback) => {
     else callback(null, first.address, first.family);
   });
 };
+
+/** For datagrams of IPv4: their sockets hand over a family where others hand over options. */
+export const deviceLookup4: NonNullable<SocketOptions['lookup']> = (host, _family, callback) =>
+  deviceLookup(host, { family: 4 }, (error, address, family) =>
+    callback(error, typeof address === 'string' ? address : '', family ?? 4),
+  );
 
 const barred = (): NodeJS.ErrnoException =>
   Object.assign(new Error('the address is not allowed'), { code: 'EACCES' });

@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import type { Clock } from '../../kernel/clock.ts';
+import { deviceLookup } from '../transport/device-address.ts';
 import { createTurns } from '../transport/turns.ts';
 import { type Frame, type Framing, type Reply, readReply } from './waveshare.wire.ts';
 
@@ -119,7 +120,8 @@ function ask(
 /** Null when the board cannot be reached in time. */
 function dial(options: LineOptions, state: LineState, withinMs: number): Promise<Socket | null> {
   return new Promise((resolve) => {
-    const socket = connect({ host: options.host, port: options.port, noDelay: true, keepAlive: true });
+    const { host, port } = options;
+    const socket = connect({ host, port, noDelay: true, keepAlive: true, lookup: deviceLookup });
     const give = (result: Socket | null): void => {
       clearTimeout(timer);
       if (result === null || state.closed) socket.destroy();
