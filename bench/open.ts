@@ -6,7 +6,7 @@ import { freePort } from '../server/test/support/service-process.ts';
 import { type Child, startChild } from './child.ts';
 import { cpuMsOf } from './cpu-time.ts';
 import { httpLoad, type LoadResult, postRequest } from './http-load.ts';
-import { type BenchOrg, openRequests, type Printed, prepareOrgs } from './open-setup.ts';
+import { type BenchOrg, limitOpens, openRequests, type Printed, prepareOrgs } from './open-setup.ts';
 import { pgbenchRate } from './pgbench.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -54,6 +54,7 @@ async function prepare(dataDir: string, databaseUrl: string): Promise<Setup> {
     HOST: '127.0.0.1',
   });
   const orgs = await prepareOrgs(service.ready as unknown as Printed, orgCount);
+  await limitOpens(databaseUrl, orgs);
   const postmasterPid = Number(
     readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0],
   );
