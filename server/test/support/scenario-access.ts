@@ -54,7 +54,7 @@ export const accessScenarios: Readonly<Record<AccessOperation, Recipe>> = {
     },
   },
   update_api_key: {
-    prepare: async (stage) => ({ ...(await someKey(stage)), body: { name: 'renamed', expires_in: '2d' } }),
+    prepare: async (stage) => ({ ...(await someKey(stage)), body: { name: 'renamed', expires_in: '1h' } }),
   },
   revoke_api_key: { prepare: someKey },
   restore_api_key: { prepare: revokedKey },

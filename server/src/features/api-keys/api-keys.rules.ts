@@ -40,6 +40,16 @@ function grantableEntities(principal: Principal, requested: readonly string[] | 
   return [...requested];
 }
 
+/** Else a key that was lost could live for ever: by itself, or two of them by each other. */
+export function requireMayProlong(principal: Principal, org: OrgScope, keyId: string): void {
+  if (principal.kind === 'user') return;
+  if (principal.keyId !== keyId && hasRole(principal, org, 'admin')) return;
+  throw new AppError(
+    'forbidden',
+    'a key can not prolong itself: sign in, or use another key of an administrator',
+  );
+}
+
 export type RestoreVerdict = 'ok' | 'key_not_revoked' | 'key_expired' | 'agent_revoked';
 
 interface Life {

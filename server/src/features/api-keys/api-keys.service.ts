@@ -9,7 +9,7 @@ import { earlierExpiry, expiryOf, requiredExpiry } from '../../kernel/expiry.ts'
 import { generateToken } from '../../kernel/secret.ts';
 import { cleanText } from '../../kernel/text.ts';
 import { ulid } from '../../kernel/ulid.ts';
-import { grantableScope, judgeRestore, type RestoreVerdict } from './api-keys.rules.ts';
+import { grantableScope, judgeRestore, type RestoreVerdict, requireMayProlong } from './api-keys.rules.ts';
 import {
   type ApiKey,
   agentLifeOf,
@@ -86,6 +86,7 @@ export function createApiKeysService(deps: ApiKeysDeps): ApiKeysService {
         const agent = await agentLifeOf(tx, key);
         if (agent !== null && agent.revokedAt !== null) throw refusal('agent_revoked');
         const capped = expiresAt && earlierExpiry(expiresAt, agent?.expiresAt ?? null);
+        if (capped !== null && capped > key.expiresAt) requireMayProlong(principalOf(call), org, id);
         await updateKey(tx, org.id, id, name, capped);
       });
     },

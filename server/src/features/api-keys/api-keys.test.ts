@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestApp, type TestApp } from '../../../test/support/test-app.ts';
+import { signIn } from '../../../test/support/scenario-signin.ts';
+import { type RequestOptions, startTestApp, type TestApp } from '../../../test/support/test-app.ts';
 import { rootAdminId, rootOrgId } from '../../../test/support/test-world.ts';
 
 describe('API keys', () => {
@@ -57,5 +58,24 @@ describe('API keys', () => {
     expect(await act('POST', '/restore')).toEqual([409, 'key_expired']);
     expect(await act('DELETE', '/purge')).toEqual([204, null]);
     expect(await act('DELETE', '/purge')).toEqual([404, 'not_found']);
+  });
+
+  it('can be shortened by itself, but prolonged only by a person or by another key of an administrator', async () => {
+    const own = await create();
+    const [first, second] = [
+      await create({ scoped_roles: ['api_keys:create'] }),
+      await create({ scoped_roles: ['api_keys:create'] }),
+    ];
+    const patch = async (id: string, caller: RequestOptions, expires_in: string) => {
+      const body = { name: 'k', expires_in };
+      const answer = await app.request('PATCH', `/api-keys/${id}`, { ...caller, body });
+      return [answer.status, answer.body?.code ?? null];
+    };
+    expect(await patch(own.id, { token: own.token }, '12h')).toEqual([204, null]);
+    expect(await patch(own.id, { token: own.token }, '13h')).toEqual([403, 'forbidden']);
+    expect(await patch(second.id, { token: first.token }, '2d')).toEqual([403, 'forbidden']);
+    expect(await patch(own.id, { token: admin }, '2d')).toEqual([204, null]);
+    const headers = await signIn(app, rootAdminId);
+    expect(await patch(own.id, { org: rootOrgId, headers }, '3d')).toEqual([204, null]);
   });
 });
