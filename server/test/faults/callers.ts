@@ -10,7 +10,13 @@ export interface Answer {
 }
 
 /** A connection of its own for each request: nothing below us repeats one. */
-export function openDoor(port: number, token: string, entityId: string, key: string): Promise<Answer> {
+export function openDoor(
+  port: number,
+  token: string,
+  entityId: string,
+  key: string,
+  payload: object = {},
+): Promise<Answer> {
   return new Promise((resolve) => {
     const lost = (): void => resolve({ status: 0, body: {} });
     const headers = {
@@ -31,7 +37,7 @@ export function openDoor(port: number, token: string, entityId: string, key: str
       });
     });
     request.on('timeout', () => request.destroy()).on('error', lost);
-    request.end('{}');
+    request.end(JSON.stringify(payload));
   });
 }
 

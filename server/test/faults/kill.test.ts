@@ -43,6 +43,8 @@ describe(`kill -9, seed ${seed}`, () => {
 
   interface Scene {
     readonly orgId: string;
+    readonly token: string;
+    readonly doors: readonly string[];
     readonly callers: Callers;
   }
   async function scene(doorCount: number): Promise<Scene> {
@@ -51,7 +53,12 @@ describe(`kill -9, seed ${seed}`, () => {
     await world.grant(orgId, rootAdminId, 'admin');
     const { token } = await world.key(orgId, rootAdminId);
     const doors = await door.addHttpDoors(db, orgId, doorCount);
-    return { orgId, callers: createCallers((id, key) => openDoor(victims.port, token, id, key), doors) };
+    return {
+      orgId,
+      token,
+      doors,
+      callers: createCallers((id, key) => openDoor(victims.port, token, id, key), doors),
+    };
   }
   async function violations({ orgId, callers: { wishes } }: Scene): Promise<string[]> {
     const [intents, events] = [await readIntents(db, orgId), await readEvents(db, orgId)];
@@ -152,4 +159,35 @@ describe(`kill -9, seed ${seed}`, () => {
     },
     120_000 + randomKills * 20_000,
   );
+
+  it('10: between opening and closing leaves no relay on', async () => {
+    const { token, doors } = await scene(scaled(4, 40));
+    const [forgotten = '', ...timed] = doors;
+    const pulse = { auto_close: 2 };
+    const mutant = await victims.next({ mutant: 'forgets to close' });
+    expect((await openDoor(victims.port, token, forgotten, 'm', pulse)).status).toBe(200);
+    await mutant.kill();
+    const victim = await victims.next();
+    const opened = await Promise.all(timed.map((id) => openDoor(victims.port, token, id, `k${id}`, pulse)));
+    expect(opened.every(({ status }) => status === 200)).toBe(true);
+    await victim.kill();
+    const last = await victims.next();
+    const since = performance.now();
+    const closed = (ids: readonly string[]): number => {
+      const off = door.commands().filter(({ word }) => word === 'OFF');
+      return ids.filter((id) => off.some(({ entityId }) => entityId === id)).length;
+    };
+    await eventually(() => closed(timed) === timed.length, 30_000);
+    const closedMs = performance.now() - since;
+    await last.kill();
+    expect(closed([forgotten])).toBe(0);
+    expect(closedMs).toBeLessThan(scaled(15_000, 4_000));
+    note({
+      test: 10,
+      name: 'stuck relay',
+      counts: `${timed.length} relays on, node killed: all off ${(closedMs / 1000).toFixed(1)} s after the restart`,
+      violations: 0,
+      mutants: 'forgets to close: 1 relay on',
+    });
+  }, 120_000);
 });
