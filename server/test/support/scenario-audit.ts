@@ -1,8 +1,16 @@
 // Every change leaves one event, every refusal one more, and looking leaves none.
 import type { OperationId } from '@lintel/contract/operations';
 import { aimAt, expectedStatus, isRoleBound, perform, type Stage, scenarios } from './scenario.ts';
+import { sessionActor } from './scenario-signin.ts';
 import { changedTables, snapshotDatabase } from './scenario-snapshot.ts';
-import { type Actor, createTenant, keyActor, type Operation } from './scenario-world.ts';
+import {
+  type Actor,
+  createMember,
+  createTenant,
+  keyActor,
+  type Operation,
+  type Tenant,
+} from './scenario-world.ts';
 import type { Answer, TestApp } from './test-app.ts';
 import { rootAdminId } from './test-world.ts';
 
@@ -105,7 +113,7 @@ export async function denialViolations(app: TestApp, operations: readonly Operat
   const violations: string[] = [];
   const tenant = await createTenant(app, 'denied');
   for (const operation of operations.filter(isRoleBound)) {
-    const actor = await outsider(app, tenant.orgId, operation);
+    const actor = await outsider(app, tenant, operation);
     const stage = { app, tenant, actor: tenant.admin, disposable: false };
     const prepared = aimAt(operation, tenant.orgId, await scenarios[operation.id].prepare(stage));
     const watched = await watch(app, () => perform(app, operation.id, actor, prepared));
@@ -115,10 +123,15 @@ export async function denialViolations(app: TestApp, operations: readonly Operat
   return violations;
 }
 
-/** A key of the organization with a role that does not let it in; where membership is enough, with none. */
-async function outsider(app: TestApp, orgId: string, { id, role }: Operation): Promise<Actor> {
+/**
+ * A key of the organization with a role that does not let it in; where membership is enough, with none. A person where
+ * no key is looked at.
+ */
+async function outsider(app: TestApp, tenant: Tenant, { id, role, auth }: Operation): Promise<Actor> {
   const isMemberOnly = role === 'member' && scenarios[id].needs === undefined;
-  return keyActor(app, orgId, rootAdminId, { scopedRoles: isMemberOnly ? [] : ['copilot:use'] });
+  if (auth === 'session')
+    return sessionActor(app, await createMember(app, tenant, 'copilot:use'), 'a person without the role');
+  return keyActor(app, tenant.orgId, rootAdminId, { scopedRoles: isMemberOnly ? [] : ['copilot:use'] });
 }
 
 function denialProblems(operation: Operation, watched: Watched): string[] {

@@ -125,8 +125,10 @@ const hostileSegments = [
 
 export function pathCases(base: Base): BadRequest[] {
   const { operation, prepared } = base;
+  // Dots lead to another address, and there the body of a change may be a good one.
+  const segments = hostileSegments.filter((segment) => segment !== '%2e%2e' || operation.audit === null);
   return Object.keys(prepared.params ?? {}).flatMap((name) =>
-    hostileSegments.map((segment) => {
+    segments.map((segment) => {
       const marked = pathOf(operation.path, { ...prepared, params: { ...prepared.params, [name]: 'MARK' } });
       const body = prepared.body === undefined ? {} : jsonBody(prepared.body);
       return {

@@ -49,6 +49,16 @@ async function deviceParams(stage: Stage): Promise<Prepared> {
   return { params: { id: integrationId, device_id: deviceId } };
 }
 
+async function ofAnotherSteward(stage: Stage): Promise<Prepared> {
+  const { integrationId, deviceId } = await onDevice(stage);
+  await stage.app.db.query('insert into device_stewards (org_id, device_id, user_id) values ($1, $2, $3)', [
+    stage.tenant.orgId,
+    deviceId,
+    await stage.app.world.user({ name: stage.tenant.marker }),
+  ]);
+  return { params: { id: integrationId, device_id: deviceId } };
+}
+
 async function onDevicePolicy(stage: Stage): Promise<Prepared> {
   const place = await onDevice(stage);
   const policyId = await insertPolicy(stage, place);
@@ -86,7 +96,7 @@ export const policyScenarios = {
   update_device_policy: { prepare: withBody(onDevicePolicy, changes), needs: byManagers },
   delete_device_policy: { prepare: onDevicePolicy, needs: byManagers },
   get_device_physical_status: { prepare: deviceParams },
-  release_steward: { prepare: deviceParams, needs: ['admin'] },
+  release_steward: { prepare: ofAnotherSteward, needs: ['admin'] },
   get_org_effective_policies: {
     prepare: async (stage) => ({
       ...(await inOrg(stage)),

@@ -26,9 +26,13 @@ export const holders = {
 
 export type Holder = (app: TestApp, tenant: Tenant, role: Role) => Promise<Actor>;
 
-type Expectation = 'admitted' | 'forbidden' | 'unknown';
+type Expectation = 'admitted' | 'forbidden' | 'unknown' | 'stranger';
 
-function expectationOf(operation: Operation, role: Role): Expectation {
+const wantedStatus = { forbidden: 403, unknown: 404, stranger: 401 } as const;
+
+function expectationOf(operation: Operation, role: Role, { headers }: Actor): Expectation {
+  // What is for people at a browser knows no keys, whatever they may do.
+  if (operation.auth === 'session' && headers.authorization !== undefined) return 'stranger';
   const { needs, fromAbove } = scenarios[operation.id];
   const demanded = needs ?? (operation.role === 'member' ? undefined : [operation.role as Role]);
   if (role === 'admin' || demanded === undefined) return 'admitted';
@@ -63,7 +67,7 @@ export async function roleViolations({ app, operations, holder }: RoleCheck): Pr
     for (const [index, role] of roles.entries()) {
       const actor = actors[index];
       if (actor === undefined) throw new Error(`nobody holds ${role}`);
-      const expectation = expectationOf(operation, role);
+      const expectation = expectationOf(operation, role, actor);
       const answer = await ask({ app, holder }, operation, role, actor, prepared, expectation);
       if (answer.status === 403) refused.push(answer);
       problems.push(...problemOf(operation, role, expectation, answer));
@@ -96,7 +100,7 @@ function problemOf(operation: Operation, role: Role, expectation: Expectation, a
     const isAdmitted = answer.status === expectedStatus(operation.id) || answer.status === 409;
     return isAdmitted ? [] : [`${said}, should be let in`];
   }
-  const wanted = expectation === 'forbidden' ? 403 : 404;
+  const wanted = wantedStatus[expectation];
   return answer.status === wanted ? [] : [`${said}, should be ${wanted}`];
 }
 
@@ -122,7 +126,8 @@ export async function agentViolations(app: TestApp, operations: readonly Operati
     const agentId = await app.world.agent(tenant.orgId, rootAdminId, { allowedEntityIds });
     const agent = await keyActor(app, tenant.orgId, rootAdminId, { agentId });
     const answer = await perform(app, operation.id, agent, aimAt(operation, tenant.orgId, prepared));
-    const wanted = operation.agents ? expectedStatus(operation.id) : 403;
+    const refusal = operation.auth === 'session' ? 401 : 403;
+    const wanted = operation.agents ? expectedStatus(operation.id) : refusal;
     return answer.status === wanted
       ? []
       : [`${operation.id} by an agent: ${answer.status} ${answer.body?.code ?? ''}, should be ${wanted}`];

@@ -5,13 +5,16 @@ export type Snapshot = ReadonlyMap<string, string>;
 
 /**
  * Not part of what a request may leave alone: the audit log has its own checks; the last use of a key is written for
- * every authenticated request, some time later; a door that was opened reports by itself that it closed; and a node
- * renews what it holds every few seconds.
+ * every authenticated request, some time later; a door that was opened reports by itself that it closed; a node
+ * renews what it holds every few seconds; and the service notes what it is to open and close by itself.
  */
 const ignored = new Set([
   'public.audit_events',
+  'public.close_jobs',
   'public.connection_leases',
   'public.entity_states',
+  'public.held_open',
+  'public.hold_jobs',
   'public.key_uses',
   'public.nodes',
   'public.schema_migrations',
