@@ -51,7 +51,10 @@ async function tail(context: Context, options: Options): Promise<void> {
   const seen = new Set(items.map(({ id }) => id));
   let newest = items[0]?.occurred_at;
   while (await pause(context, options.interval)) {
-    const fresh = await readSince(read, filters, newest, seen);
+    const fresh = await readSince(read, filters, newest, seen).catch((error: unknown) => {
+      if (context.world.signal.aborted) return [];
+      throw error;
+    });
     print(context, fresh);
     newest = fresh.at(-1)?.occurred_at ?? newest;
   }

@@ -18,11 +18,15 @@ const continued = '     …> ';
 export async function readInputs(deps: LoopDeps): Promise<void> {
   const { world, isInteractive } = deps;
   const lines = createLineReader(deps);
-  const state = { pending: '', running: null as AbortController | null };
+  const state = { pending: '', running: null as AbortController | null, isClosed: false };
+  // The end may come while an input runs; what was typed before it is still worked through.
+  lines.once('close', () => {
+    state.isClosed = true;
+  });
   lines.on('SIGINT', () => interrupt(lines, state));
   world.signal.addEventListener('abort', () => lines.close(), { once: true });
   const ask = () => {
-    if (!isInteractive) return;
+    if (!isInteractive || state.isClosed) return;
     lines.setPrompt(state.pending === '' ? prompt : continued);
     lines.prompt();
   };

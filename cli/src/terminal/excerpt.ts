@@ -4,10 +4,11 @@ import { visible } from './visible-text.ts';
 
 /** The place in its file: where it is, the line, a caret below it, and how it came to be there. */
 export function excerptOf(at: Located, style: Style): string[] {
-  const { line, column, lineText } = at;
+  const { line, column } = at;
+  const lineText = at.lineText.replaceAll('\t', ' ');
   const gutter = ' '.repeat(String(line).length);
   const bar = style.blue('|');
-  const shown = visible(lineText.replaceAll('\t', ' '));
+  const shown = visible(lineText);
   return [
     `${gutter}${style.blue('-->')} ${at.name}:${line}:${column}`,
     `${gutter} ${bar}`,
