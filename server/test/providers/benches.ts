@@ -11,7 +11,7 @@ import { tasmotaBenches } from './benches/tasmota.bench.ts';
 import { virtualDemoBenches } from './benches/virtual-demo.bench.ts';
 import { waveshareBenches } from './benches/waveshare.bench.ts';
 
-/** Every provider over every transport. A provider of the registry that is missing here fails the tests. */
+/** Every provider over every transport, but those that bring their bench along in their own test. */
 export const benches: readonly ProviderBench[] = [
   ...virtualDemoBenches,
   ...mqttBenches,

@@ -1,9 +1,12 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { FarSide } from '../../../test/providers/bench.ts';
+import { describeProviders } from '../../../test/providers/provider-suite.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { createLogger } from '../../kernel/logger.ts';
 import type { Command } from '../provider.ts';
+import { blueprintManifest } from './blueprint.manifest.ts';
 import { blueprint } from './blueprint.provider.ts';
 import { decodeReply, encodeCommand } from './blueprint.wire.ts';
 
@@ -16,26 +19,74 @@ describe('the wire', () => {
   });
 });
 
-describe('the provider', () => {
-  let relay: Server;
-  let received: string[];
-  let react: (line: string, socket: Socket) => void;
+/** A relay on a port of its own, which notes what it is told. */
+async function startRelay() {
+  const received: string[] = [];
+  const sockets = new Set<Socket>();
+  const answer = (line: string, socket: Socket): void => void socket.write(line.replace('SET', 'OK'));
+  const relay = { received, react: answer, answer, port: 0, start, stop };
+  let server: Server;
 
-  beforeEach(async () => {
-    received = [];
-    react = (line, socket) => void socket.write(line.replace('SET', 'OK'));
-    relay = createServer((socket) => {
-      socket.on('error', () => undefined);
+  async function start(): Promise<void> {
+    server = createServer((socket) => {
+      sockets.add(socket.on('error', () => undefined));
       socket.on('data', (chunk) => {
         received.push(String(chunk));
-        react(String(chunk), socket);
+        relay.react(String(chunk), socket);
       });
-    }).listen(0, '127.0.0.1');
-    await once(relay, 'listening');
-  });
-  afterEach(() => void relay.close());
+    }).listen(relay.port, '127.0.0.1');
+    await once(server, 'listening');
+    relay.port = (server.address() as AddressInfo).port;
+  }
+  async function stop(): Promise<void> {
+    for (const socket of sockets) socket.destroy();
+    sockets.clear();
+    await new Promise((resolve) => server.close(resolve));
+  }
+  await start();
+  return relay;
+}
 
-  const portOf = () => (relay.address() as AddressInfo).port;
+const refuse = (_line: string, socket: Socket): void => void socket.write('ERR locked\n');
+const hangUp = (_line: string, socket: Socket): void => void socket.destroy();
+
+/** How the relay is tried through the HTTP API, beside all others: opened, refused, lost, down and back. */
+async function startFarSide(): Promise<FarSide> {
+  const relay = await startRelay();
+  const reactAs = (react: typeof refuse, isOn: boolean): void => {
+    relay.react = isOn ? react : relay.answer;
+  };
+  return {
+    records: {
+      integration: { config: { host: '127.0.0.1', port: relay.port } },
+      device: {},
+      entity: { entity_type: 'door', metadata: { channel_index: '3' } },
+    },
+    cannot: 'ring',
+    opens: () => relay.received.map((line) => line.trim()).filter((line) => line.endsWith(' ON')),
+    faults: {
+      loseReply: (lost) => reactAs(hangUp, lost),
+      refuse: (refusing) => reactAs(refuse, refusing),
+    },
+    stop: relay.stop,
+    restart: relay.start,
+    close: relay.stop,
+  };
+}
+
+describeProviders(
+  [{ provider: blueprintManifest.type, transport: 'TCP', peer: 'twin', start: startFarSide }],
+  [blueprint],
+);
+
+describe('the provider', () => {
+  let relay: Awaited<ReturnType<typeof startRelay>>;
+
+  beforeEach(async () => {
+    relay = await startRelay();
+  });
+  afterEach(() => relay.stop());
+
   function open(port: number, deadlineInMs = 5_000) {
     const link = { orgId: 'o', integrationId: 'i', config: { host: '127.0.0.1', port }, secrets: {} };
     const logger = createLogger({ level: 'silent' });
@@ -64,24 +115,24 @@ describe('the provider', () => {
   });
 
   it('delivers with proof', async () => {
-    expect(await open(portOf())).toEqual({ kind: 'delivered', observed: 'open' });
-    expect(received).toEqual(['SET 3 ON\n']);
+    expect(await open(relay.port)).toEqual({ kind: 'delivered', observed: 'open' });
+    expect(relay.received).toEqual(['SET 3 ON\n']);
   });
 
   it('passes on a refusal', async () => {
-    react = (_line, socket) => void socket.write('ERR locked\n');
-    expect(await open(portOf())).toEqual({ kind: 'refused', reason: 'locked' });
+    relay.react = refuse;
+    expect(await open(relay.port)).toEqual({ kind: 'refused', reason: 'locked' });
   });
 
   it('calls a lost answer unknown, and does not send again', async () => {
-    react = (_line, socket) => socket.destroy();
-    expect((await open(portOf()))?.kind).toBe('unknown');
-    expect(received).toHaveLength(1);
+    relay.react = hangUp;
+    expect((await open(relay.port))?.kind).toBe('unknown');
+    expect(relay.received).toHaveLength(1);
   });
 
   it('says not sent only when nothing left', async () => {
     expect((await open(9))?.kind).toBe('not_sent');
-    expect((await open(portOf(), -1))?.kind).toBe('not_sent');
-    expect(received).toEqual([]);
+    expect((await open(relay.port, -1))?.kind).toBe('not_sent');
+    expect(relay.received).toEqual([]);
   });
 });
