@@ -1,5 +1,5 @@
 import type { Secret } from '../../kernel/secret.ts';
-import { backoffMs } from '../transport/backoff.ts';
+import { retryInMs } from '../transport/pacing.ts';
 import type { HubState } from './homeassistant.wire.ts';
 import { type HubReply, type HubSession, type SessionTimes, startHubSession } from './hub-session.ts';
 
@@ -58,7 +58,7 @@ export function openHubSocket(url: string, token: Secret, times: HubSocketTimes)
         if (closing) return closed.resolve();
         failures += 1;
         const first = why === 'refused' ? times.refusedRetryMs : times.retryMs;
-        timer = setTimeout(dial, backoffMs(failures, first, Math.max(first, times.maxRetryMs)));
+        timer = setTimeout(dial, retryInMs(failures, first, Math.max(first, times.maxRetryMs)));
       },
     });
   }

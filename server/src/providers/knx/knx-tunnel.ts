@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
-import { backoffMs } from '../transport/backoff.ts';
+import { retryInMs } from '../transport/pacing.ts';
 import { createTurns } from '../transport/turns.ts';
 import type { Telegram } from './knx.wire.ts';
 import { type Channel, type ChannelOptions, type KnxTiming, openChannel, type Sent } from './knx-channel.ts';
@@ -120,7 +120,7 @@ function channelOptions(state: TunnelState): ChannelOptions {
 
 function retryLater(state: TunnelState): void {
   state.failures += 1;
-  const inMs = backoffMs(state.failures, state.options.timing.retryFromMs, RETRY_CAP_MS);
+  const inMs = retryInMs(state.failures, state.options.timing.retryFromMs, RETRY_CAP_MS);
   state.retry = setTimeout(() => {
     state.attempt = attempt(state);
   }, inMs);

@@ -1,10 +1,10 @@
 import { MqttClient } from 'mqtt';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
-import { backoffMs } from './backoff.ts';
 import type { BrokerSettings } from './mqtt-broker.ts';
 import { createRetainedGuard, type RetainedGuard } from './mqtt-retained-guard.ts';
 import { type BrokerSocket, openBrokerSocket } from './mqtt-socket.ts';
+import { retryInMs } from './pacing.ts';
 
 export interface MqttMessage {
   readonly topic: string;
@@ -196,7 +196,7 @@ function onClose(state: LinkState, attempt: Attempt): void {
   }
   if (state.closed) return;
   state.failures += 1;
-  state.timer = setTimeout(() => startAttempt(state), backoffMs(state.failures, 250, 10_000));
+  state.timer = setTimeout(() => startAttempt(state), retryInMs(state.failures, 250, 10_000));
 }
 
 function changeFilters(state: LinkState, filters: ReadonlySet<string>): void {

@@ -1,5 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts';
-import { backoffMs, jittered } from './backoff.ts';
+import { jittered } from './backoff.ts';
+import { retryInMs } from './pacing.ts';
 
 export interface PollingTimes {
   readonly everyMs: number;
@@ -40,7 +41,7 @@ export function startPolling(
     busy = false;
     if (stopping.signal.aborted) return;
     const { everyMs, retryMs, maxRetryMs } = times;
-    const pause = failures === 0 ? jittered(everyMs) : backoffMs(failures, retryMs, maxRetryMs);
+    const pause = failures === 0 ? jittered(everyMs) : retryInMs(failures, retryMs, maxRetryMs);
     planBy(clock.monotonicMs() + pause);
   }
   function start(): void {

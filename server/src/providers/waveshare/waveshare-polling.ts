@@ -1,5 +1,6 @@
 import type { EntityBinding, Health, ObservedStatus, ProviderContext } from '../provider.ts';
-import { backoffMs, jittered } from '../transport/backoff.ts';
+import { jittered } from '../transport/backoff.ts';
+import { retryInMs } from '../transport/pacing.ts';
 import { readCoils } from './waveshare.wire.ts';
 import type { Line } from './waveshare-line.ts';
 
@@ -103,7 +104,7 @@ async function poll(options: PollingOptions, state: PollState): Promise<void> {
 }
 
 function nextIn({ everyMs }: PollingOptions, { failures, entities }: PollState): number {
-  if (failures > 0) return backoffMs(failures, everyMs, Math.max(everyMs, BACKOFF_CAP_MS));
+  if (failures > 0) return retryInMs(failures, everyMs, Math.max(everyMs, BACKOFF_CAP_MS));
   return jittered(entities.length > 0 ? everyMs : everyMs * IDLE_FACTOR);
 }
 

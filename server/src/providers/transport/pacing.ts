@@ -1,0 +1,45 @@
+import { type Clock, systemClock } from '../../kernel/clock.ts';
+import { backoffMs } from './backoff.ts';
+
+export interface Pacing {
+  /** The wait of an attempt that should come after `wantedMs`: at least that, and longer when many want the same moment. */
+  placeMs(wantedMs: number): number;
+}
+
+/** A second, wherever it begins, touches five slots: so at most five in a hundred are in it. */
+const slotMs = 250;
+const shareOfSlot = 0.01;
+/** A few links are not held up. */
+const leastInSlot = 2;
+
+/**
+ * Spreads the attempts of all links of a process. Back-off alone does not: a thousand links that lost their broker
+ * together would come back within the few seconds of its jitter. The more of them wait, the longer the stretch.
+ */
+export function createPacing({ monotonicMs }: Pick<Clock, 'monotonicMs'>): Pacing {
+  const taken = new Map<number, number>();
+  const forgetPast = (slot: number): void => {
+    for (const past of taken.keys()) if (past < slot) taken.delete(past);
+  };
+  return {
+    placeMs(wantedMs) {
+      const now = monotonicMs();
+      forgetPast(Math.floor(now / slotMs));
+      const ahead = [...taken.values()].reduce((sum, count) => sum + count, 0);
+      const room = Math.max(leastInSlot, Math.floor(ahead * shareOfSlot));
+      const first = Math.floor((now + wantedMs) / slotMs);
+      let slot = first;
+      while ((taken.get(slot) ?? 0) >= room) slot += 1;
+      const before = taken.get(slot) ?? 0;
+      taken.set(slot, before + 1);
+      return slot === first ? wantedMs : (slot + before / room) * slotMs - now;
+    },
+  };
+}
+
+/** All links of this process share it: only together can they be a crowd. */
+const pacing = createPacing(systemClock);
+
+/** When a link that has failed so often is tried again. */
+export const retryInMs = (failures: number, firstMs: number, capMs: number): number =>
+  pacing.placeMs(backoffMs(failures, firstMs, capMs));
