@@ -8,7 +8,7 @@ import { hasRole, isMember, principalOf } from '../../kernel/call.ts';
 import type { Fields, ReadOptions } from './script-fields.ts';
 import { fetchImage } from './script-images.ts';
 import { kindTable } from './script-kinds.ts';
-import { homeOf, type OrgDeps, orgOfNewUser, orgOfUser, roleOf } from './script-orgs.ts';
+import { foreignParent, homeOf, type OrgDeps, orgOfNewUser, orgOfUser, roleOf } from './script-orgs.ts';
 import type { ScriptCaller, ScriptRecord, ScriptRecords } from './script-records.ts';
 import { integrationIdsOf, subtreeOf } from './scripting.store.ts';
 
@@ -110,7 +110,7 @@ async function orgOfParent(
   fields: Fields,
 ): Promise<string> {
   const org = await orgOfRecord(context, kindTable[kind].operations.get, kind, String(fields[field]));
-  if (org === null) throw new AppError('validation_error', `${field} is no ${kind} there is`);
+  if (org === null) throw foreignParent(field, kind);
   return org;
 }
 

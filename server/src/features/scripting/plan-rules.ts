@@ -10,6 +10,7 @@ import {
 } from '../../providers/record-rules.ts';
 import type { Overlay } from './plan-overlay.ts';
 import type { Fields } from './script-fields.ts';
+import { foreignParent } from './script-orgs.ts';
 import type { ScriptRecord } from './script-records.ts';
 import type { Home } from './scripting.store.ts';
 
@@ -35,7 +36,7 @@ export async function requireParent(
   if (id === null) return null;
   const home = await overlay.locate(kind, String(id));
   if (home?.isLive && (orgId === null || home.orgId === orgId)) return home;
-  throw invalid(`/${member}`, `is not ${kind === 'integration' ? 'an' : 'a'} ${kind} of this organization`);
+  throw foreignParent(member, kind);
 }
 
 /** The rules of the provider that a record of this kind falls under. */

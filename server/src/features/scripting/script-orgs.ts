@@ -3,6 +3,7 @@ import { operationById } from '@lintel/contract/operations';
 import type { Role } from '@lintel/contract/roles';
 import type { ScriptKind } from '@lintel/contract/scripting';
 import type { Database } from '../../db/database.ts';
+import { type AppError, invalid } from '../../kernel/app-error.ts';
 import { hasRole, isMember, type OrgScope, type Principal } from '../../kernel/call.ts';
 import type { Fields } from './script-fields.ts';
 import { findHome, type Home, type OrgPosition, orgsOfUser } from './scripting.store.ts';
@@ -18,6 +19,10 @@ type HomedKind = Exclude<ScriptKind, 'user'>;
 /** As the service: where a record belongs is what is asked. Whoever has no role there is told nothing. */
 export const homeOf = ({ db }: OrgDeps, kind: HomedKind, id: string): Promise<Home | null> =>
   db.asService((tx) => findHome(tx, kind, id));
+
+/** One wording for what is absent and what is somebody else's. */
+export const foreignParent = (member: string, kind: ScriptKind): AppError =>
+  invalid(`/${member}`, `is not ${/^[aeio]/.test(kind) ? 'an' : 'a'} ${kind} of this organization`);
 
 export function roleOf(id: OperationId): Role | null {
   const { role } = operationById(id);

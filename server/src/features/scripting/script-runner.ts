@@ -28,11 +28,13 @@ export interface ScriptRunner {
 export interface RunnerOptions {
   readonly maxWorkers?: number;
   readonly wallClockMs?: number;
+  readonly heapMb?: number;
 }
 
 const workerFile = new URL('./script-worker.ts', import.meta.url);
 /** The language counts 64 MiB of values; this is what they take at most in memory, with the language itself. */
-const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 };
+const defaultHeapMb = 256;
+const resourceLimits = { maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
 /** A script is told by its own clock that its time is over; a thread that does not listen is ended a little later. */
 const defaultWallClockMs = 302_000;
 const goneCheckMs = 250;
@@ -50,7 +52,7 @@ export function createScriptRunner(options: RunnerOptions = {}): ScriptRunner {
       if (isStopping) throw new AppError('unavailable', 'the service is stopping');
       if (endings.size >= maxWorkers)
         throw new AppError('rate_limited', 'too many scripts are running', { retryAfterSeconds: 5 });
-      const worker = idle.take() ?? new Worker(workerFile, { resourceLimits, env: {}, stdin: false });
+      const worker = idle.take() ?? newWorker(options.heapMb ?? defaultHeapMb);
       worker.ref();
       return supervise(worker, run, wallClockMs, endings, idle.giveBack);
     },
@@ -61,6 +63,10 @@ export function createScriptRunner(options: RunnerOptions = {}): ScriptRunner {
     },
   };
 }
+
+/** Without the settings of the service: nothing that a script could be told by accident. */
+const newWorker = (heapMb: number): Worker =>
+  new Worker(workerFile, { resourceLimits: { ...resourceLimits, maxOldGenerationSizeMb: heapMb }, env: {} });
 
 function supervise(
   worker: Worker,
