@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../kernel/clock.ts';
 import { type HttpOnceRequest, httpOnce } from './http-once.ts';
 
@@ -19,7 +19,8 @@ async function listening(server: Server): Promise<string> {
 }
 
 const http = (listener: RequestListener) => listening(createHttpServer(listener));
-const tcp = (listener: (socket: Socket) => void) => listening(createTcpServer(listener));
+const tcp = (listener: (socket: Socket) => void) =>
+  listening(createTcpServer((socket) => listener(socket.on('error', () => undefined))));
 
 const ask = (url: string, more: Partial<HttpOnceRequest> = {}) =>
   httpOnce({ method: 'GET', url, clock: systemClock, deadlineMs: systemClock.monotonicMs() + 2000, ...more });
@@ -157,6 +158,18 @@ describe('unknown', () => {
     expect(outcome.kind).toBe('unknown');
     expect(JSON.stringify(outcome)).not.toContain('canary-7');
     expect(requests).toBe(1);
+  });
+
+  it('is taken back: what is still on its way is dropped, not delivered later', async () => {
+    const ends: string[] = [];
+    const url = await tcp((socket) => {
+      socket.on('data', () => undefined);
+      socket.on('end', () => ends.push('end'));
+      socket.on('error', (error: NodeJS.ErrnoException) => ends.push(error.code ?? ''));
+    });
+    const deadlineMs = systemClock.monotonicMs() + 200;
+    expect(await ask(url, { deadlineMs })).toMatchObject({ kind: 'unknown' });
+    await vi.waitFor(() => expect(ends).toEqual(['ECONNRESET']), { timeout: 10_000 });
   });
 
   it('is silence until the deadline', async () => {

@@ -41,14 +41,19 @@ export async function httpOnce(request: HttpOnceRequest): Promise<HttpOutcome> {
   const connected = await openSocket(url, request);
   if ('kind' in connected) return connected;
   if (request.clock.monotonicMs() >= request.deadlineMs) {
-    connected.destroy();
+    connected.reset();
     return notSent('the deadline has passed');
   }
-  try {
-    return await exchange(connected, url, request);
-  } finally {
-    connected.destroy();
-  }
+  const outcome = await exchange(connected.stream, url, request);
+  if (outcome.kind === 'response') connected.stream.destroy();
+  else connected.reset();
+  return outcome;
+}
+
+interface Dialled {
+  readonly stream: Socket;
+  /** Drops the connection with what still waits to be sent: a request that was given up must not arrive later. */
+  reset(): void;
 }
 
 type NotSent = Extract<HttpOutcome, { kind: 'not_sent' }>;
@@ -57,36 +62,43 @@ type Unknown = Extract<HttpOutcome, { kind: 'unknown' }>;
 const notSent = (reason: string): NotSent => ({ kind: 'not_sent', reason });
 const unknown = (reason: string): Unknown => ({ kind: 'unknown', reason });
 
-function openSocket(url: URL, { clock, deadlineMs, signal }: HttpOnceRequest): Promise<Socket | NotSent> {
+function openSocket(url: URL, { clock, deadlineMs, signal }: HttpOnceRequest): Promise<Dialled | NotSent> {
   const left = deadlineMs - clock.monotonicMs();
   if (left <= 0) return Promise.resolve(notSent('the deadline has passed'));
   if (signal?.aborted) return Promise.resolve(notSent('stopped before sending'));
-  const socket = dial(url);
+  const dialled = dial(url);
+  const socket = dialled.stream;
   return new Promise((resolve) => {
-    const settle = (result: Socket | NotSent): void => {
+    const settle = (result: Dialled | NotSent): void => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', stop);
       // A late error of a given-up connect must not end the process.
       socket.removeAllListeners().on('error', () => {});
-      if ('kind' in result) socket.destroy();
+      if ('kind' in result) dialled.reset();
       resolve(result);
     };
     const stop = (): void => settle(notSent('stopped before sending'));
     const limit = Math.min(MAX_CONNECT_MS, Math.max(left - CONNECT_MARGIN_MS, left / 2));
     const timer = setTimeout(() => settle(notSent('no connection in time')), limit);
     signal?.addEventListener('abort', stop, { once: true });
-    socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => settle(socket));
+    socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => settle(dialled));
     socket.once('error', (error) => settle(notSent(`no connection (${codeOf(error)})`)));
     socket.once('close', () => settle(notSent('no connection (closed)')));
   });
 }
 
-function dial(url: URL): Socket {
+function dial(url: URL): Dialled {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const secure = url.protocol === 'https:';
-  const port = Number(url.port || (secure ? 443 : 80));
-  if (!secure) return connectTcp({ host, port, lookup: deviceLookup });
-  return connectTls({ host, port, lookup: deviceLookup, ...(isIP(host) === 0 ? { servername: host } : {}) });
+  const tcp = connectTcp({ host, port: Number(url.port || (secure ? 443 : 80)), lookup: deviceLookup });
+  if (!secure) return { stream: tcp, reset: () => void tcp.resetAndDestroy() };
+  const stream = connectTls({ socket: tcp, host, ...(isIP(host) === 0 ? { servername: host } : {}) });
+  tcp.on('error', (error) => stream.destroy(error));
+  const reset = (): void => {
+    tcp.resetAndDestroy();
+    stream.destroy();
+  };
+  return { stream, reset };
 }
 
 function exchange(socket: Socket, url: URL, request: HttpOnceRequest): Promise<HttpOutcome> {

@@ -169,8 +169,9 @@ function dropIf(state: LineState, socket: Socket, reason: string): void {
   if (state.socket === socket) drop(state, reason);
 }
 
+/** With what still waits to be sent: a command that was given up must not arrive when the network is back. */
 function drop(state: LineState, reason: string): void {
-  state.socket?.destroy();
+  state.socket?.resetAndDestroy();
   state.socket = null;
   state.received = Buffer.alloc(0);
   state.pending?.settle(lost(reason));

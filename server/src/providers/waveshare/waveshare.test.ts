@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { Value } from 'typebox/value';
 import { afterEach, describe, expect, it } from 'vitest';
 import { commandTo, connectProvider, entityOf } from '../../../test/support/connected-provider.ts';
@@ -129,6 +131,20 @@ describe.each(['modbus_tcp', 'rtu_tcp'] as const)('a relay board over %s', (tran
     board.fault({ kind: 'exception', code });
     expect(await act(connection, 'open')).toMatchObject({ kind, reason: expect.stringContaining(`${code}`) });
     expect(board.relays[3]).toBe(false);
+  });
+
+  it('that is silent has the command taken back, so that it does not arrive later', async () => {
+    const ends: string[] = [];
+    const silent = createServer((socket) => {
+      socket.on('data', () => undefined).on('end', () => ends.push('end'));
+      socket.on('error', (error: NodeJS.ErrnoException) => ends.push(error.code ?? ''));
+    }).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { connection } = connectTo({ transport, port: (silent.address() as AddressInfo).port }, hour);
+    expect((await act(connection, 'open'))?.kind).toBe('unknown');
+    await eventually(() => ends.length > 0);
+    silent.close();
+    expect(ends).toEqual(['ECONNRESET']);
   });
 
   it('that is not there gets nothing, and what was missed is not made up for', async () => {
