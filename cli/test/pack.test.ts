@@ -13,7 +13,12 @@ const env = { ...process.env, PATH: `${dirname(process.execPath)}${delimiter}${p
 const npm = (args: string[], cwd: string) =>
   execFileSync('npm', [...args, '--loglevel=error'], { cwd, env, encoding: 'utf8', stdio: 'pipe' });
 const lintel = (...args: string[]) =>
-  execFileSync(join(folder, 'node_modules', '.bin', 'lintel'), args, { cwd: folder, env, encoding: 'utf8' });
+  execFileSync(join(folder, 'node_modules', '.bin', 'lintel'), args, {
+    cwd: folder,
+    env,
+    encoding: 'utf8',
+    stdio: 'pipe',
+  });
 
 describe('the packed command', () => {
   beforeAll(() => {
