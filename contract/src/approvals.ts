@@ -30,7 +30,13 @@ export const ApprovalDecision = Response('ApprovalDecisionResponse', {
 });
 export type ApprovalDecision = Static<typeof ApprovalDecision>;
 
-const base = { tag: 'Approvals', auth: 'principal', agents: false, org: 'path' } as const;
+const base = {
+  tag: 'Approvals',
+  auth: 'principal',
+  agents: false,
+  org: 'path',
+  orgParam: 'org_id',
+} as const;
 const vote = {
   ...base,
   method: 'POST',

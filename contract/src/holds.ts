@@ -164,6 +164,7 @@ export const holdOperations = [
   defineOperation({
     ...base,
     org: 'path',
+    orgParam: 'org_id',
     id: 'get_org_lockdown',
     method: 'GET',
     path: '/orgs/{org_id}/lockdown',
@@ -177,6 +178,7 @@ export const holdOperations = [
   defineOperation({
     ...base,
     org: 'path',
+    orgParam: 'org_id',
     id: 'put_org_lockdown',
     method: 'PUT',
     path: '/orgs/{org_id}/lockdown',

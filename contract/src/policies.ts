@@ -125,7 +125,7 @@ const DeviceParams = Type.Object({ id: PathId, device_id: PathId });
 const DevicePolicyParams = Type.Object({ id: PathId, device_id: PathId, policy_id: PathId });
 
 const base = { tag: 'Policies', auth: 'principal', agents: false, role: 'policies:manage' } as const;
-const inOrg = { ...base, org: 'path' } as const;
+const inOrg = { ...base, org: 'path', orgParam: 'org_id' } as const;
 const inIntegration = { ...base, org: 'principal' } as const;
 const ofDevice = { rule: 'policies:manage, and nobody else is steward of the device' } as const;
 

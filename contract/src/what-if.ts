@@ -82,6 +82,7 @@ export const whatIfOperations = [
     auth: 'principal',
     agents: false,
     org: 'path',
+    orgParam: 'org_id',
     method: 'GET',
     path: '/orgs/{org_id}/policies/what-if',
     summary: 'Who could open an entity at a time, and what a draft policy would have changed',

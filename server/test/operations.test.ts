@@ -164,7 +164,7 @@ function operationProblems(operation: OperationSpec): string[] {
       'names an orgParam that is not in its path',
     ),
     ...problem(
-      !hasRule(role) && (org === 'none' || auth !== 'principal'),
+      !hasRule(role) && (org === 'none' || (auth !== 'principal' && auth !== 'session')),
       'asks for a role but knows no organization',
     ),
     ...problem(hasRule(role) && role.rule.trim().length < 6, 'does not say its rule'),

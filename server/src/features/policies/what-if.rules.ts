@@ -67,7 +67,8 @@ export function actorIn(
       return { kind: 'agent', ...credential, agentId: id, allowedEntityIds: [], confirmationMode: 'policy' };
     case 'api_key':
       return { kind: 'api_key', ...credential, scopedEntityIds: null };
-    default:
+    case 'user':
+    case 'system':
       return { kind: 'user', ...base, sessionId: '' };
   }
 }
