@@ -4,6 +4,7 @@ import { ApiCallError, type ApiClient } from '@lintel/contract/client';
 import { scriptKinds } from '@lintel/contract/scripting';
 import { HostError, type HostFunction, type HostSignature } from '@lintel/script/host';
 import type { Json } from '@lintel/script/values/json';
+import { explainError } from '../api/explain-error.ts';
 import type { Clock } from '../clock.ts';
 import { type Data, toLiteral } from '../preprocess/literal.ts';
 
@@ -56,7 +57,7 @@ const callService =
       return (await client('execute_script', { body: { script }, signal })).result;
     } catch (error) {
       if (error instanceof ApiCallError) throw new HostError(innermost(error.message));
-      throw error;
+      throw explainError(error, signal) ?? error;
     }
   };
 
