@@ -194,7 +194,11 @@ describe.each(['http', 'nats'] as const)('two nodes that reach each other by %s'
     const { owner, other } = await ownerOf(door.integrationId);
     const before = heard.length;
     const opening = Array.from({ length: 10 }, () => act(other, door.entityId));
-    await owner.app.leave();
+    const leaving = owner.app.leave();
+    const readiness = await owner.app.http.inject('/readyz');
+    expect([readiness.statusCode, readiness.headers.connection]).toEqual([503, 'close']);
+    expect((await other.app.http.inject('/readyz')).statusCode).toBe(200);
+    await leaving;
     const after = await act(owner, door.entityId);
     const statuses = [...(await Promise.all(opening)), after].map(({ status }) => status);
     expect(new Set(statuses)).toEqual(new Set([200]));
