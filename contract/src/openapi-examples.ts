@@ -24,6 +24,17 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
   CreateUserRequest: { name: 'Ada Byron', email: 'ada@example.org', roles: { [orgId]: ['entities:list'] } },
   InvitationPreviewRequest: { token: invitationToken },
   PatchMeProfileRequest: { name: 'Ada Byron', locale: 'en' },
+  QuotaOverrideRequest: {
+    subject_type: 'org',
+    subject_id: orgId,
+    quota_key: 'door_opens',
+    period: 'day',
+    limit_value: 500,
+    reason: 'trial',
+  },
+  CreatePolicyRequest: { policy_type: 'quiet_hours', config: { start: '22:00', end: '06:00' } },
+  UpdatePolicyRequest: { enforcement: 'audit_only' },
+  SetOrgTimezoneRequest: { timezone: 'Europe/Berlin' },
   RedeemInvitationRequest: { token: invitationToken, pin: '493817' },
   RoleMap: { [orgId]: ['entities:list', 'entities:set_state'] },
   UpdateAgentRequest: { purpose: 'Opens the gate for deliveries', confirmation_mode: 'always' },
@@ -41,6 +52,7 @@ export function exampleOf(schema: JsonSchema, resolve: Resolve): unknown {
   const written = plain.title === undefined ? undefined : requestExamples[plain.title];
   if (written !== undefined) return written;
   if (plain.default !== undefined) return plain.default;
+  if (plain.const !== undefined) return plain.const;
   if (plain.enum !== undefined) return plain.enum[0];
   if (plain.anyOf?.[0] !== undefined) return exampleOf(plain.anyOf[0], resolve);
   const type = Array.isArray(plain.type) ? plain.type[0] : plain.type;

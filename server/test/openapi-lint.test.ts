@@ -81,11 +81,12 @@ test('every component is a valid schema', () => {
   for (const name of Object.keys(document.components.schemas)) {
     expect(() => described.compile({ $ref: pointerTo('components', 'schemas', name) }), name).not.toThrow();
   }
-  expect(createAjv().validateSchema({ type: 'strnig' })).toBe(false);
+  const ajv = createAjv();
+  expect(ajv.validateSchema({ type: 'strnig' })).toBe(false);
   for (const [name, schema] of Object.entries(document.components.schemas)) {
-    expect(createAjv().validateSchema({ ...schema }), name).toBe(true);
+    expect(ajv.validateSchema({ ...schema }), name).toBe(true);
   }
-});
+}, 120_000);
 
 test('every written example belongs to a request body', () => {
   const titles = bodies.map(({ body }) => Reflect.get(body, 'title'));
