@@ -1,5 +1,6 @@
 // Tests 3 and 4 of design/reliability.md, and no command after its deadline: a Tasmota behind a wire that breaks.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { gather } from '../support/scenario-parallel.ts';
 import type { TestApp } from '../support/test-app.ts';
 import { createScene, type Scene, startAlone, withNode } from './bench-app.ts';
 import { type Cut, type Fate, startCut } from './cut.ts';
@@ -48,84 +49,95 @@ describe(`a wire to a device, seed ${seed}`, () => {
     expect((await scene.open(scene.doors[0] ?? '', 'warm')).status).toBe(200);
     const before = scene.commands();
     reply = () => 'cut';
-    await Promise.all(
-      Array.from({ length: count }, async () => {
+    await gather(
+      Array.from({ length: count }, (_, index) => index),
+      20,
+      async () => {
         const asked = scene.callers.ask();
         const { entityId, key } = scene.callers.wishes.at(-1) ?? { entityId: '', key: '' };
         expect((await asked).body.code).toBe('outcome_unknown');
         for (let retry = 0; retry < 4; retry += 1)
           expect((await scene.open(entityId, key)).body.code).toBe('outcome_unknown');
-      }),
+        return [];
+      },
     );
     expect(scene.commands()).toBeGreaterThanOrEqual(before + count);
     return scene;
   }
 
-  it('3: that loses the reply: one command for a key, and the outcome is unknown', async () => {
-    const count = scaled(20, 200);
-    const scene = await loseReplies(node, count);
-    expect(await scene.violations()).toEqual([]);
-    const found = await withMutant('resends when unknown', async (mutant) => {
-      const faulty = await loseReplies(mutant, 3);
-      return await faulty.violations();
-    });
-    expect(found.join()).toMatch(/\(i\)/);
-    note({
-      test: 3,
-      name: 'reply lost after the effect',
-      counts: `${count} keys × 5 requests: ${count} commands, all unknown`,
-      violations: 0,
-      mutants: `resends when unknown: ${found.length} violations`,
-    });
-  }, 60_000);
+  it(
+    '3: that loses the reply: one command for a key, and the outcome is unknown',
+    async () => {
+      const count = scaled(20, 200);
+      const scene = await loseReplies(node, count);
+      expect(await scene.violations()).toEqual([]);
+      const found = await withMutant('resends when unknown', async (mutant) => {
+        const faulty = await loseReplies(mutant, 3);
+        return await faulty.violations();
+      });
+      expect(found.join()).toMatch(/\(i\)/);
+      note({
+        test: 3,
+        name: 'reply lost after the effect',
+        counts: `${count} keys × 5 requests: ${count} commands, all unknown`,
+        violations: 0,
+        mutants: `resends when unknown: ${found.length} violations`,
+      });
+    },
+    scaled(60_000, 300_000),
+  );
 
-  it('4: that reaches nobody: no command, and the failure is told within 5 s', async () => {
-    const count = scaled(30, 300);
-    const scene = await sceneOf(node, count);
-    expect((await scene.open(scene.doors[0] ?? '', 'warm')).status).toBe(200);
-    const before = scene.commands();
-    cut.mode('refuse');
-    let slowestMs = 0;
-    const codes = new Set<string>();
-    for (const entityId of scene.doors) {
-      const since = performance.now();
-      const answer = await scene.open(entityId, `refused-${entityId}`);
-      slowestMs = Math.max(slowestMs, performance.now() - since);
-      codes.add(`${answer.status} ${answer.body.code}`);
-    }
-    cut.mode('pass');
-    // A request that ends in the middle of its head is no command either, but bytes have left: unknown.
-    request = (bytes) => (bytes > 0 ? 'cut' : 'pass');
-    for (const entityId of scene.doors.slice(0, 5))
-      expect((await scene.open(entityId, `half-${entityId}`)).body.code).toBe('outcome_unknown');
-    expect(scene.commands()).toBe(before);
-    expect(await scene.violations()).toEqual([]);
-    expect([...codes].every((code) => /^(502 device_unreachable|409 outcome_unknown)$/.test(code))).toBe(
-      true,
-    );
-    expect(slowestMs).toBeLessThan(5_000);
-    const late = await withMutant('sends later', async (mutant) => {
-      const dead = await startCut({ target: () => door.port });
-      const faulty = await createScene(mutant, door, (orgId) =>
-        door.addHttpDoors(mutant.db, orgId, 1, dead.port),
+  it(
+    '4: that reaches nobody: no command, and the failure is told within 5 s',
+    async () => {
+      const count = scaled(30, 300);
+      const scene = await sceneOf(node, count);
+      expect((await scene.open(scene.doors[0] ?? '', 'warm')).status).toBe(200);
+      const before = scene.commands();
+      cut.mode('refuse');
+      let slowestMs = 0;
+      const codes = new Set<string>();
+      for (const entityId of scene.doors) {
+        const since = performance.now();
+        const answer = await scene.open(entityId, `refused-${entityId}`);
+        slowestMs = Math.max(slowestMs, performance.now() - since);
+        codes.add(`${answer.status} ${answer.body.code}`);
+      }
+      cut.mode('pass');
+      // A request that ends in the middle of its head is no command either, but bytes have left: unknown.
+      request = (bytes) => (bytes > 0 ? 'cut' : 'pass');
+      for (const entityId of scene.doors.slice(0, 5))
+        expect((await scene.open(entityId, `half-${entityId}`)).body.code).toBe('outcome_unknown');
+      expect(scene.commands()).toBe(before);
+      expect(await scene.violations()).toEqual([]);
+      expect([...codes].every((code) => /^(502 device_unreachable|409 outcome_unknown)$/.test(code))).toBe(
+        true,
       );
-      const { port } = dead;
-      await dead.close();
-      expect((await faulty.callers.ask()).status).toBe(502);
-      const back = await startCut({ target: () => door.port, port });
-      await expect.poll(() => faulty.commands(), { timeout: 15_000 }).toBeGreaterThan(0);
-      await back.close();
-      return await faulty.violations();
-    });
-    expect(late.join()).toMatch(/\(ii\)/);
-    note({
-      test: 4,
-      name: 'device never reached',
-      counts: `${count} opens: 0 commands, ${[...codes].join(' or ')}, slowest ${Math.round(slowestMs)} ms`,
-      violations: 0,
-      mutants: `sends later: ${late[0]?.slice(0, 40)}`,
-    });
-  }, 60_000);
+      expect(slowestMs).toBeLessThan(5_000);
+      const late = await withMutant('sends later', async (mutant) => {
+        const dead = await startCut({ target: () => door.port });
+        const faulty = await createScene(mutant, door, (orgId) =>
+          door.addHttpDoors(mutant.db, orgId, 1, dead.port),
+        );
+        const { port } = dead;
+        await dead.close();
+        expect((await faulty.callers.ask()).status).toBe(502);
+        const back = await startCut({ target: () => door.port, port });
+        await expect.poll(() => faulty.commands(), { timeout: 15_000 }).toBeGreaterThan(0);
+        await back.close();
+        return await faulty.violations();
+      });
+      expect(late.join()).toMatch(/\(ii\)/);
+      note({
+        test: 4,
+        name: 'device never reached',
+        counts: `${count} opens: 0 commands, ${[...codes].join(' or ')}, slowest ${Math.round(slowestMs)} ms`,
+        violations: 0,
+        mutants: `sends later: ${late[0]?.slice(0, 40)}`,
+      });
+    },
+    scaled(60_000, 300_000),
+  );
 
   /** Six opens of one door that takes 1.5 s for each: what has waited past its deadline must not go out any more. */
   async function queueUp(own: TestApp): Promise<{ violations: string[]; sent: number }> {
@@ -138,18 +150,22 @@ describe(`a wire to a device, seed ${seed}`, () => {
     return { violations: await scene.violations(), sent: scene.commands() };
   }
 
-  it('that is busy: no command leaves after its deadline', async () => {
-    const good = await queueUp(node);
-    expect(good.violations).toEqual([]);
-    expect(good.sent).toBeLessThan(6);
-    const faulty = await withMutant('ignores deadlines', queueUp);
-    expect(faulty.violations.join()).toMatch(/\(v\)/);
-    note({
-      test: 3,
-      name: 'no command after its deadline',
-      counts: `6 opens of a device that takes 1.5 s each: ${good.sent} commands`,
-      violations: 0,
-      mutants: `ignores deadlines: ${faulty.violations.length} late`,
-    });
-  }, 60_000);
+  it(
+    'that is busy: no command leaves after its deadline',
+    async () => {
+      const good = await queueUp(node);
+      expect(good.violations).toEqual([]);
+      expect(good.sent).toBeLessThan(6);
+      const faulty = await withMutant('ignores deadlines', queueUp);
+      expect(faulty.violations.join()).toMatch(/\(v\)/);
+      note({
+        test: 3,
+        name: 'no command after its deadline',
+        counts: `6 opens of a device that takes 1.5 s each: ${good.sent} commands`,
+        violations: 0,
+        mutants: `ignores deadlines: ${faulty.violations.length} late`,
+      });
+    },
+    scaled(60_000, 300_000),
+  );
 });
