@@ -1,10 +1,12 @@
 import { benchDecide } from './decide.ts';
 import { benchOpen } from './open.ts';
 import { benchScript } from './script.ts';
+import { benchScriptDoors } from './script-doors.ts';
 
 const benches: Record<string, () => Promise<void>> = {
   open: benchOpen,
   script: benchScript,
+  'script-doors': benchScriptDoors,
   decide: benchDecide,
 };
 const names = process.argv.slice(2).filter((argument) => !argument.startsWith('-'));
