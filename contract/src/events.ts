@@ -57,6 +57,7 @@ export const eventTable = {
   'quota_override.deleted': 'A limit of an organization is that of its tier again.',
   'quota_override.set': 'An organization was given a limit of its own.',
   'scripting.executed': 'A script was run, or a plan of it made.',
+  'secrets.key_rotated': 'Secrets of integrations were locked with a new key.',
   'user.created': 'A user was created.',
   'user.deleted': 'A user was soft-deleted.',
   'user.provisioned': 'A signed-in identity became a user.',

@@ -2,6 +2,7 @@ import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
 import { generateToken, Secret } from './kernel/secret.ts';
 import type { KeysArguments } from './keys-arguments.ts';
+import { recordDataKeyRotation, recordKekRotation } from './keys-audit.ts';
 import {
   type RotationDeps,
   rotateDek,
@@ -24,17 +25,28 @@ export interface KeysReport {
 
 type KeyConfig = Pick<Config, 'kek' | 'dataDir'>;
 
-/** `db` works under the role lintel_secrets. */
+export interface KeysDatabases {
+  /** Works under the role lintel_secrets, which may not write events. */
+  readonly db: Database;
+  readonly ordinary: Database;
+}
+
 export async function runKeysCommand(
   config: KeyConfig,
-  db: Database,
+  { db, ordinary }: KeysDatabases,
   { command, orgId, isNew, batch }: KeysArguments,
 ): Promise<KeysReport> {
   if (isNew) putNewKeyInFront(config);
   const keyring = requireKeyring(config);
-  const deps: RotationDeps = { db, keyring, batch };
+  const onRotated = (rotated: string, reencrypted: number): Promise<void> =>
+    recordDataKeyRotation(ordinary, rotated, reencrypted);
+  const deps: RotationDeps = { db, keyring, batch, onRotated };
   const work: Record<KeysArguments['command'], () => Promise<Record<string, number>>> = {
-    'rotate-kek': () => rotateKek(deps),
+    'rotate-kek': async () => {
+      const done = await rotateKek(deps);
+      await recordKekRotation(ordinary, keyring.currentKid, done.rewrapped);
+      return done;
+    },
     'rotate-dek': () => (orgId === null ? rotateDeks(deps) : rotateDek(deps, orgId)),
     verify: async () => ({}),
     'drop-unused': () => dropUnused(config, deps),

@@ -54,10 +54,12 @@ async function withOwner<T>(config: Config, work: (url: string) => Promise<T>): 
 async function run(config: Config, args: KeysArguments, url: string): Promise<KeysReport> {
   const options = { url, maxConnections: 2, onError: () => undefined };
   const db = createDatabase({ ...options, role: 'lintel_secrets' });
+  const ordinary = createDatabase({ ...options, maxConnections: 1 });
   try {
-    return await runKeysCommand(config, db, args);
+    return await runKeysCommand(config, { db, ordinary }, args);
   } finally {
     await db.close();
+    await ordinary.close();
   }
 }
 

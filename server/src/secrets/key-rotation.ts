@@ -29,6 +29,8 @@ export interface RotationDeps {
   readonly keyring: Keyring;
   /** How many rows one transaction takes. */
   readonly batch?: number;
+  /** Called when the secrets of an organization are under a new data key. */
+  readonly onRotated?: (orgId: string, reencrypted: number) => Promise<void>;
 }
 
 export interface Verification {
@@ -65,6 +67,7 @@ export async function rotateDek(deps: RotationDeps, orgId: string) {
     reencrypted += done;
   }
   await db.inOrg(orgId, (tx) => deleteRetiredKeys(tx, orgId));
+  await deps.onRotated?.(orgId, reencrypted);
   return { reencrypted };
 }
 

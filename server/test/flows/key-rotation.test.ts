@@ -150,6 +150,15 @@ async function killInTheMiddle(lock: string, args: readonly string[]): Promise<v
   await client.end();
 }
 
+/** What the log of an organization says of them, in order. */
+async function rotationsIn(orgId: string): Promise<unknown[]> {
+  const rows = await database.query<{ details: unknown }>(
+    `select details from audit_events where org_id = $1 and event_type = 'secrets.key_rotated' order by id`,
+    [orgId],
+  );
+  return rows.map(({ details }) => details);
+}
+
 const kekFile = () => join(dataDir, 'keys', 'kek');
 const numbers = (report: Report) => Object.values(report.data_keys_by_kid).toSorted();
 
@@ -174,6 +183,9 @@ describe('beside a service that is read from', () => {
     expect(failures).toEqual([]);
     expect(reads).toBeGreaterThan(100);
     expect(whole.data_keys_by_kid).toEqual({ [before.current_kid]: 0, [whole.current_kid]: 4 });
+    const [event, ...more] = await rotationsIn(service.ready.org_id);
+    expect(event).toEqual({ level: 'key_encryption_key', kid: whole.current_kid, rewrapped: 2 });
+    expect(more).toEqual([]);
 
     expect((await keys('drop-unused')).dropped).toBe(1);
     expect((await readFile(kekFile(), 'utf8')).trim().split('\n')).toHaveLength(1);
@@ -204,6 +216,10 @@ describe('beside a service that is read from', () => {
     expect(await keyIds()).not.toContain(oldKey);
     const all = await keys('rotate-dek');
     expect([all.reencrypted, all.readable, all.unreadable]).toEqual([places.length, places.length, []]);
+    expect(await rotationsIn(busy)).toEqual([
+      { level: 'data_key', reencrypted: 7 },
+      { level: 'data_key', reencrypted: 12 },
+    ]);
     const { reads, failures } = await load.stop();
     expect(failures).toEqual([]);
     expect(reads).toBeGreaterThan(100);
