@@ -119,7 +119,11 @@ function verdictOf(row: RawVerdict): OpenVerdict {
       };
     case 'interval':
       return { kind: 'interval', waitMs: row.wait_ms };
-    default:
+    case 'opened':
+    case 'stale':
+    case 'expired':
+    case 'confirmation_invalid':
+    case 'approval_missing':
       return { kind: row.verdict };
   }
 }

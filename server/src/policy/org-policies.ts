@@ -179,36 +179,36 @@ function coversSwitching(capability: string | null): boolean {
   return capability === null || capability === 'switchable';
 }
 
-function ruleOf(row: StoredPolicy): ActiveRule | null {
-  const { config } = row;
-  switch (row.policyType) {
-    case 'require_step_up':
-      return { kind: 'always' };
-    case 'quiet_hours': {
-      const hours = config as PolicyConfig<'quiet_hours'>;
-      return { kind: 'window', windows: [windowOf(hours)], onHolidays: hours.holiday_calendar === true };
-    }
-    case 'invitation_curfew':
-      return {
-        kind: 'window',
-        windows: curfewWindows(config as PolicyConfig<'invitation_curfew'>),
-        onHolidays: false,
-      };
-    case 'cedar':
-      return {
-        kind: 'cedar',
-        policy: once(() => customPolicy(row.id, (config as PolicyConfig<'cedar'>).policy)),
-      };
-    case 'approval_threshold':
-      return { kind: 'threshold', count: (config as PolicyConfig<'approval_threshold'>).count };
-    case 'holiday_calendar':
-      return {
-        kind: 'holidays',
-        days: new Set((config as PolicyConfig<'holiday_calendar'>).dates.map(dayOfDate)),
-      };
-    default:
-      return null;
-  }
+type RuleMaker = (config: StoredPolicy['config'], id: string) => ActiveRule;
+
+/** Kinds that are not here have no say in entity actions. */
+const ruleMakers: Partial<Record<PolicyType, RuleMaker>> = {
+  require_step_up: () => ({ kind: 'always' }),
+  quiet_hours: (config) => {
+    const hours = config as PolicyConfig<'quiet_hours'>;
+    return { kind: 'window', windows: [windowOf(hours)], onHolidays: hours.holiday_calendar === true };
+  },
+  invitation_curfew: (config) => ({
+    kind: 'window',
+    windows: curfewWindows(config as PolicyConfig<'invitation_curfew'>),
+    onHolidays: false,
+  }),
+  cedar: (config, id) => ({
+    kind: 'cedar',
+    policy: once(() => customPolicy(id, (config as PolicyConfig<'cedar'>).policy)),
+  }),
+  approval_threshold: (config) => ({
+    kind: 'threshold',
+    count: (config as PolicyConfig<'approval_threshold'>).count,
+  }),
+  holiday_calendar: (config) => ({
+    kind: 'holidays',
+    days: new Set((config as PolicyConfig<'holiday_calendar'>).dates.map(dayOfDate)),
+  }),
+};
+
+function ruleOf({ policyType, config, id }: StoredPolicy): ActiveRule | null {
+  return ruleMakers[policyType]?.(config, id) ?? null;
 }
 
 function once<T>(make: () => T): () => T {

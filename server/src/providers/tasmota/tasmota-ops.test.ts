@@ -153,8 +153,8 @@ describe('the ops of Tasmota', () => {
     });
     await describe('000000000000', 'nonsense');
     await describe('A0B1C2D3E4F6', { t: 'plain' });
-    const both = [provider.connection.discover?.(opLimits()), provider.connection.discover?.(opLimits())];
-    const [first, second] = await Promise.all(both);
+    const discover = async () => await provider.connection.discover?.(opLimits());
+    const [first, second] = await Promise.all([discover(), discover()]);
     expect(first).toEqual(second);
     expect(first).toMatchObject({ kind: 'done' });
     const devices = first?.kind === 'done' ? first.result : [];
