@@ -89,6 +89,7 @@ export function framingCases(base: Base): BadRequest[] {
     wanted,
   });
   const latin1 = Buffer.from('{"name":"caf\u00e9"}', 'latin1');
+  const maxBytes = base.operation.maxBodyBytes ?? 1_048_576;
   return [
     ...brokenJson.map((text) => send(`broken JSON ${JSON.stringify(text)}`, 400, text)),
     send('nothing', 400, ''),
@@ -96,7 +97,7 @@ export function framingCases(base: Base): BadRequest[] {
     send('10^5 objects deep', 400, nested('{"a":', '}', 100_000)),
     send('33 levels deep', 400, nested('[', ']', 33)),
     send('no UTF-8', 400, latin1),
-    send('more than 1 MiB', 413, JSON.stringify({ name: 'x'.repeat(1_048_577) })),
+    send('more than it may be', 413, JSON.stringify({ name: 'x'.repeat(maxBytes + 1) })),
     send('plain text', 415, '{}', { 'content-type': 'text/plain' }),
     send('a form', 415, 'name=x', { 'content-type': 'application/x-www-form-urlencoded' }),
     send('parts', 415, '--x--', { 'content-type': 'multipart/form-data; boundary=x' }),
