@@ -1,7 +1,6 @@
 import type { LocalizedText } from '@lintel/contract/common';
-import type { Connection, Health, ProviderManifest } from '../providers/provider.ts';
+import type { Health, ProviderManifest } from '../providers/provider.ts';
 import { type Connections, createConnections } from './connections.ts';
-import type { LinkRow } from './link.store.ts';
 import type { ConnectionsDeps } from './live-connections.ts';
 import type { CommandRelay } from './relay.ts';
 import { createStateReports } from './state-reports.ts';
@@ -11,8 +10,6 @@ export interface Providers {
   manifest(type: string): ProviderManifest | null;
   label(type: string): LocalizedText;
   health(type: string, integrationId: string): Health;
-  /** Null when there is none, or another node holds it. */
-  connection(link: LinkRow): Promise<Connection | null>;
   readonly use: Connections['use'];
   readonly takeUp: Connections['takeUp'];
   readonly refresh: Connections['refresh'];
@@ -43,7 +40,6 @@ export function createProviders(deps: ProvidersDeps): Providers {
       // A paused integration, and one that is just being connected, has no connection: that is not full health.
       return connections.health(integrationId) ?? 'reduced';
     },
-    connection: connections.of,
     use: connections.use,
     takeUp: connections.takeUp,
     refresh: connections.refresh,
