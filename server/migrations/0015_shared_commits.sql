@@ -16,7 +16,7 @@ declare
 begin
   perform set_config('lintel.org', '*', true);
   -- One row that waits for a lock must not hold up the others: they are then called one by one, without this limit.
-  if jsonb_array_length(p_rows) > 1 then perform set_config('lock_timeout', '250ms', true); end if;
+  if jsonb_array_length(p_rows) > 1 then perform set_config('lock_timeout', '1s', true); end if;
 
   -- The common case, all rows at once: nothing but the epoch, the expiry and the key can refuse them.
   with asked as (

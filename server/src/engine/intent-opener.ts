@@ -8,28 +8,35 @@ export interface IntentOpener {
   open(intent: NewIntent): Promise<OpenVerdict>;
 }
 
-const maxSize = 100;
-const lanes = 2;
+type Opening = Waiting<NewIntent, OpenVerdict>;
 
 /** T1 of many requests in one call: while batches commit, the next one gathers. */
 export function createIntentOpener(db: Database): IntentOpener {
-  return { open: createBatches({ maxSize, lanes, run: (batch) => openBatch(db, batch) }) };
+  const alone = createBatches<NewIntent, OpenVerdict>({
+    maxSize: 1,
+    lanes: 8,
+    run: (batch) => openBatch(db, batch),
+  });
+  const run = async (batch: readonly Opening[]) => {
+    try {
+      await openBatch(db, batch);
+    } catch (error) {
+      if (batch.length === 1 || !wasUndone(error)) throw error;
+      // One that can not be written, or that waits for another's lock, must not refuse the rest.
+      for (const { item, resolve, reject } of batch) alone(item).then(resolve, reject);
+    }
+  };
+  return { open: createBatches({ maxSize: 100, lanes: 2, run }) };
 }
 
-async function openBatch(db: Database, batch: readonly Waiting<NewIntent, OpenVerdict>[]): Promise<void> {
-  try {
-    const verdicts = await openIntents(
-      db.direct,
-      batch.map(({ item }) => item),
-    );
-    batch.forEach(({ resolve }, index) => {
-      resolve(verdicts[index] as OpenVerdict);
-    });
-  } catch (error) {
-    if (batch.length === 1 || !wasUndone(error)) throw error;
-    // One that can not be written, or that waits for another's lock, must not refuse the rest. Nobody waits for them here.
-    for (const entry of batch) void openBatch(db, [entry]).catch(entry.reject);
-  }
+async function openBatch(db: Database, batch: readonly Opening[]): Promise<void> {
+  const verdicts = await openIntents(
+    db.direct,
+    batch.map(({ item }) => item),
+  );
+  batch.forEach(({ resolve }, index) => {
+    resolve(verdicts[index] as OpenVerdict);
+  });
 }
 
 /** The database answered that the transaction failed: nothing of it stands. A lost connection proves nothing. */
