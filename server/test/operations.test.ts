@@ -76,6 +76,7 @@ const eventsOfOthers = [
   'identity.login_failed',
   'identity.login_succeeded',
   'identity.password_changed',
+  'secrets.key_rotated',
   'user.provisioned',
 ];
 
