@@ -7,7 +7,7 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     pool: 'forks',
-    maxWorkers: 2,
+    maxWorkers: 3,
     // The providers under test spend their time waiting, so all of them wait at once.
     maxConcurrency: 32,
   },
