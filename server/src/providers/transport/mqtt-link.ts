@@ -3,8 +3,8 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { BrokerSettings } from './mqtt-broker.ts';
 import { createRetainedGuard, type RetainedGuard } from './mqtt-retained-guard.ts';
-import { type BrokerSocket, openBrokerSocket } from './mqtt-socket.ts';
 import { retryInMs } from './pacing.ts';
+import { openResettingSocket, type ResettingSocket } from './resetting-socket.ts';
 
 export interface MqttMessage {
   readonly topic: string;
@@ -24,11 +24,11 @@ export interface MqttCommand {
 
 /**
  * accepted        the broker acknowledged it
- * written         QoS 0: it left, and nobody will acknowledge it
+ * written         QoS 0: the broker has read it, and nobody will acknowledge it
  * no_subscribers  the broker had nobody to give it to (v5 0x10), so nothing can happen any more
  * rejected        the broker refused it (v5 ≥0x80), so nothing can happen any more
  * offline/expired nothing left
- * unanswered      it left and was not acknowledged: it may have arrived
+ * unanswered      it left and nothing shows that the broker took it: it may have arrived, and can not any more
  */
 export type PublishResult =
   | { readonly kind: 'accepted' | 'written' | 'no_subscribers' | 'offline' | 'expired' | 'unanswered' }
@@ -64,8 +64,11 @@ export interface MqttLink {
 
 interface Attempt {
   readonly client: MqttClient;
-  readonly socket: BrokerSocket;
-  readonly unacknowledged: Map<number, (result: PublishResult) => void>;
+  readonly socket: ResettingSocket;
+  /** Commands on their way, by the packet that shows that the broker took them. */
+  readonly unproven: Map<string, (result: PublishResult) => void>;
+  readonly underway: Set<Promise<unknown>>;
+  readonly pings: { sent: number; answered: number };
   onlineSinceMs: number | null;
 }
 
@@ -111,11 +114,11 @@ export function createMqttLink(options: MqttLinkOptions): MqttLink {
   };
 }
 
-function onlineClient({ attempt }: LinkState): MqttClient | null {
-  return attempt !== null && attempt.onlineSinceMs !== null && attempt.client.connected
-    ? attempt.client
-    : null;
+function onlineClient({ attempt, closed }: LinkState): MqttClient | null {
+  return attempt !== null && isOnline(attempt) && !closed ? attempt.client : null;
 }
+
+const isOnline = ({ client, onlineSinceMs }: Attempt): boolean => onlineSinceMs !== null && client.connected;
 
 /**
  * INVARIANT: a client lives for one connection. MQTT.js repeats unacknowledged publishes when it reconnects, even with
@@ -123,7 +126,7 @@ function onlineClient({ attempt }: LinkState): MqttClient | null {
  */
 function startAttempt(state: LinkState): void {
   const { broker } = state.options;
-  const socket = openBrokerSocket(broker);
+  const socket = openResettingSocket(broker);
   const client = new MqttClient(() => socket.stream, {
     protocolVersion: broker.protocolVersion,
     clientId: broker.clientId,
@@ -137,18 +140,35 @@ function startAttempt(state: LinkState): void {
     ...(broker.username === undefined ? {} : { username: broker.username.reveal() }),
     ...(broker.password === undefined ? {} : { password: broker.password.reveal() }),
   });
-  const attempt: Attempt = { client, socket, unacknowledged: new Map(), onlineSinceMs: null };
+  const attempt: Attempt = {
+    client,
+    socket,
+    unproven: new Map(),
+    underway: new Set(),
+    pings: { sent: 0, answered: 0 },
+    onlineSinceMs: null,
+  };
   state.attempt = attempt;
   client.on('connect', () => onConnect(state, attempt));
   client.on('message', (topic, payload, { retain }) => {
     if (!state.guard.take(topic, retain)) state.options.onMessage({ topic, payload, retained: retain });
   });
-  client.on('packetreceive', (packet) => {
-    if (packet.cmd !== 'puback' || packet.messageId === undefined) return;
-    attempt.unacknowledged.get(packet.messageId)?.(resultOf(packet.reasonCode));
-  });
+  hearProofs(attempt);
   client.on('error', (error) => complain(state, error));
   client.on('close', () => onClose(state, attempt));
+}
+
+/** Pings are answered in the order they were sent, those of the keepalive among ours. */
+function hearProofs({ client, unproven, pings }: Attempt): void {
+  client.on('packetsend', ({ cmd }) => {
+    if (cmd === 'pingreq') pings.sent += 1;
+  });
+  client.on('packetreceive', (packet) => {
+    if (packet.cmd === 'puback') unproven.get(`puback ${packet.messageId}`)?.(resultOf(packet.reasonCode));
+    if (packet.cmd !== 'pingresp') return;
+    pings.answered += 1;
+    unproven.get(`pingresp ${pings.answered}`)?.({ kind: 'written' });
+  });
 }
 
 function resultOf(reasonCode = 0): PublishResult {
@@ -187,7 +207,7 @@ function onClose(state: LinkState, attempt: Attempt): void {
   const { onlineSinceMs } = attempt;
   state.attempt = null;
   state.guard.attach(null);
-  for (const settle of [...attempt.unacknowledged.values()]) settle({ kind: 'unanswered' });
+  for (const settle of [...attempt.unproven.values()]) settle({ kind: 'unanswered' });
   attempt.client.end(true);
   if (onlineSinceMs !== null) {
     if (clock.monotonicMs() - onlineSinceMs >= STABLE_MS) state.failures = 0;
@@ -228,11 +248,9 @@ async function publish(state: LinkState, command: MqttCommand): Promise<PublishR
   const { attempt } = state;
   if (attempt === null || onlineClient(state) === null) return { kind: 'offline' };
   if (!isInTime(state, command)) return { kind: 'expired' };
-  if (command.qos === 0) {
-    attempt.client.publish(command.topic, command.payload, publishOptions(state, command));
-    return { kind: 'written' };
-  }
-  return publishAcknowledged(state, attempt, command);
+  const result = publishProven(state, attempt, command);
+  attempt.underway.add(result);
+  return result.finally(() => attempt.underway.delete(result));
 }
 
 const isInTime = ({ options }: LinkState, { deadlineMs, signal }: MqttCommand): boolean =>
@@ -245,23 +263,30 @@ function publishOptions({ options }: LinkState, { qos = 1, deadlineMs }: MqttCom
   return { qos, retain: false, properties: { messageExpiryInterval } };
 }
 
-async function publishAcknowledged(
+async function publishProven(
   state: LinkState,
   attempt: Attempt,
   command: MqttCommand,
 ): Promise<PublishResult> {
-  const { client, unacknowledged } = attempt;
-  const acknowledged = Promise.withResolvers<PublishResult>();
-  client.publish(command.topic, command.payload, publishOptions(state, command));
-  const messageId = client.getLastMessageId();
-  unacknowledged.set(messageId, acknowledged.resolve);
-  const result = await Promise.race([acknowledged.promise, deadlineOf(state, command)]);
-  unacknowledged.delete(messageId);
+  const proven = Promise.withResolvers<PublishResult>();
+  const proof = write(state, attempt, command);
+  attempt.unproven.set(proof, proven.resolve);
+  const result = await Promise.race([proven.promise, deadlineOf(state, command)]);
+  attempt.unproven.delete(proof);
   if (result !== null) return result;
-  // The command may still wait in a buffer behind a broker that hangs: it must not arrive when the broker wakes up.
+  // The command may still wait in a buffer behind a network or a broker that hangs: it must not arrive afterwards.
   attempt.socket.reset();
   onClose(state, attempt);
   return { kind: 'unanswered' };
+}
+
+/** Returns what will show that the broker has it. */
+function write(state: LinkState, { client, pings }: Attempt, command: MqttCommand): string {
+  client.publish(command.topic, command.payload, publishOptions(state, command));
+  if (command.qos !== 0) return `puback ${client.getLastMessageId()}`;
+  // Nothing acknowledges QoS 0, but a broker reads in order: who answers a ping has read what was sent before it.
+  client.sendPing();
+  return `pingresp ${pings.sent}`;
 }
 
 /** Resolves to null when the command's time is over. */
@@ -280,8 +305,9 @@ async function closeLink(state: LinkState): Promise<void> {
   const { attempt } = state;
   if (attempt === null) return;
   const gone = new Promise<void>((resolve) => attempt.client.once('close', resolve));
-  attempt.client.end(onlineClient(state) === null);
-  const patience = setTimeout(() => attempt.client.end(true), 500);
+  const patience = setTimeout(attempt.socket.reset, 500);
+  await Promise.race([Promise.all(attempt.underway), gone]);
+  attempt.client.end(!isOnline(attempt));
   await gone;
   clearTimeout(patience);
 }

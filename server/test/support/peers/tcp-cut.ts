@@ -3,9 +3,11 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /**
  * A wire that can be cut between a client and its peer. `requests` swallows what the client says, `replies` what the
- * peer says; both look like a connection that stands.
+ * peer says; both look like a connection that stands. `hold` is a network that stalls: nothing gets through, and all of
+ * it arrives when the wire is whole again, as from the send buffer of a kernel. A client that closes its end does not
+ * change that; one that resets it takes back what was held.
  */
-export type CutMode = 'none' | 'requests' | 'replies';
+export type CutMode = 'none' | 'requests' | 'replies' | 'hold';
 
 export interface TcpCut {
   readonly port: number;
@@ -25,12 +27,22 @@ export async function startTcpCut(targetPort: number): Promise<TcpCut> {
     sockets.add(socket);
     return socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
   };
-  const server = createServer((client) => {
-    const peer = keep(connect(targetPort, '127.0.0.1'));
-    keep(client).on('data', (chunk) => void (mode !== 'requests' && peer.write(chunk)));
-    peer.on('data', (chunk) => void (mode !== 'replies' && client.write(chunk)));
-    client.on('close', () => peer.destroy());
-    peer.on('close', () => client.destroy());
+  const holding = new Set<(() => void)[]>();
+  const server = createServer({ allowHalfOpen: true }, (client) => {
+    const peer = keep(connect({ port: targetPort, host: '127.0.0.1', allowHalfOpen: true }));
+    const held: (() => void)[] = [];
+    holding.add(held);
+    const pass = (step: () => void): void => void (mode === 'hold' ? held.push(step) : step());
+    const carry = (from: Socket, to: Socket, swallowing: CutMode): void => {
+      from.on('data', (chunk) => void (mode !== swallowing && pass(() => to.write(chunk))));
+      from.on('end', () => pass(() => to.end()));
+      from.on('close', () => {
+        holding.delete(held);
+        to.destroy();
+      });
+    };
+    carry(keep(client), peer, 'requests');
+    carry(peer, client, 'replies');
   });
   const listen = async (port: number): Promise<void> => {
     server.listen(port, '127.0.0.1');
@@ -45,6 +57,7 @@ export async function startTcpCut(targetPort: number): Promise<TcpCut> {
     port,
     cut: (wanted) => {
       mode = wanted;
+      if (mode !== 'hold') for (const held of holding) for (const step of held.splice(0)) step();
     },
     drop,
     connections: () => sockets.size / 2,
