@@ -84,7 +84,7 @@ async function callOverSocket(deps: HubDeps, attempt: Attempt): Promise<Delivery
   const { entity, service, command } = attempt;
   if (clock.monotonicMs() >= command.deadlineMs)
     return { kind: 'not_sent', reason: 'the deadline has passed' };
-  const sent = socket.request({
+  const sent = socket.command({
     type: 'call_service',
     domain: entity.domain,
     service,
@@ -103,7 +103,7 @@ async function callOverSocket(deps: HubDeps, attempt: Attempt): Promise<Delivery
       if (state) look.at(state);
     },
   });
-  void sent.then((reply) => {
+  void sent.reply.then((reply) => {
     if (reply.kind === 'lost')
       return waiting.give({ kind: 'unknown', reason: 'the connection to the hub broke' });
     if (reply.kind === 'error') return waiting.give(failureOfCode(reply.code));
@@ -112,6 +112,7 @@ async function callOverSocket(deps: HubDeps, attempt: Attempt): Promise<Delivery
   const delivery = await waiting.answer;
   stopListening();
   waiting.cancel();
+  if (delivery === null) sent.giveUp();
   return delivery ?? UNCONFIRMED;
 }
 

@@ -1,6 +1,6 @@
 import { WebSocket } from 'ws';
 import type { Secret } from '../../kernel/secret.ts';
-import { deviceLookup } from '../transport/device-address.ts';
+import { openResettingSocket } from '../transport/resetting-socket.ts';
 import { type HubState, objectOf, parseJson, readState } from './homeassistant.wire.ts';
 
 /** lost = the connection is gone and a reply may have been on its way. */
@@ -23,9 +23,15 @@ export interface SessionTimes {
   readonly answerWithinMs: number;
 }
 
+export interface HubCommand {
+  readonly reply: Promise<HubReply>;
+  /** Its time is over: what the hub has not taken by now must not reach it any more. */
+  giveUp(): void;
+}
+
 export interface HubSession {
   /** Null when the connection is not open: then nothing was sent. */
-  request(message: Record<string, unknown>): Promise<HubReply> | null;
+  command(message: Record<string, unknown>): HubCommand | null;
   end(): void;
 }
 
@@ -39,10 +45,9 @@ export function startHubSession(
   events: SessionEvents,
 ): HubSession {
   const socket = new WebSocket(url, {
-    handshakeTimeout: times.answerWithinMs,
     maxPayload: MAX_MESSAGE_BYTES,
     perMessageDeflate: false,
-    lookup: deviceLookup,
+    createConnection: () => openResettingSocket(targetOf(new URL(url))).stream,
   });
   const replies = createReplies(socket);
   const watchdog = createWatchdog(socket, replies, times);
@@ -65,7 +70,28 @@ export function startHubSession(
     replies.lose();
     events.onEnd(refused ? 'refused' : 'lost');
   });
-  return { request: replies.request, end: () => socket.terminate() };
+  return { command: (message) => command(socket, replies, message), end: () => socket.terminate() };
+}
+
+function targetOf({ protocol, hostname, port }: URL) {
+  const tls = protocol === 'wss:';
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || (tls ? 443 : 80)), tls };
+}
+
+/**
+ * The hub answers a service call only when it is carried out, which may take long. It reads in order: who answers the
+ * ping behind the call has the call.
+ */
+function command(socket: WebSocket, replies: Replies, message: Record<string, unknown>): HubCommand | null {
+  const reply = replies.request(message);
+  if (reply === null) return null;
+  let taken = false;
+  const take = ({ kind }: HubReply): void => {
+    taken ||= kind !== 'lost';
+  };
+  void reply.then(take);
+  void replies.request({ type: 'ping' })?.then(take);
+  return { reply, giveUp: () => void (taken || socket.terminate()) };
 }
 
 type Replies = ReturnType<typeof createReplies>;

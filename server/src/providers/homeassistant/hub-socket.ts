@@ -1,7 +1,7 @@
 import type { Secret } from '../../kernel/secret.ts';
 import { retryInMs } from '../transport/pacing.ts';
 import type { HubState } from './homeassistant.wire.ts';
-import { type HubReply, type HubSession, type SessionTimes, startHubSession } from './hub-session.ts';
+import { type HubCommand, type HubSession, type SessionTimes, startHubSession } from './hub-session.ts';
 
 export interface HubSocketTimes extends SessionTimes {
   readonly retryMs: number;
@@ -24,7 +24,7 @@ export interface HubSocket {
   /** All there are; null while they are not known. */
   states(): readonly HubState[] | null;
   /** Null when there is no live connection: then nothing was sent. */
-  request(message: Record<string, unknown>): Promise<HubReply> | null;
+  command(message: Record<string, unknown>): HubCommand | null;
   /** Returns the way to stop it. */
   listen(listener: HubListener): () => void;
   close(): Promise<void>;
@@ -69,7 +69,7 @@ export function openHubSocket(url: string, token: Secret, times: HubSocketTimes)
     phase: () => phase,
     state: (entityId) => (states === null ? undefined : (states.get(entityId) ?? null)),
     states: () => (states === null ? null : [...states.values()]),
-    request: (message) => (states === null ? null : (session?.request(message) ?? null)),
+    command: (message) => (states === null ? null : (session?.command(message) ?? null)),
     listen(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
