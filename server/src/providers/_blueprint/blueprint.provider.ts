@@ -1,4 +1,5 @@
-import { connect as dial, type Socket } from 'node:net';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import type {
   Command,
   Connection,
@@ -8,7 +9,7 @@ import type {
   ProviderContext,
   ProviderDefinition,
 } from '../provider.ts';
-import { deviceLookup } from '../transport/device-address.ts';
+import { openResettingSocket } from '../transport/resetting-socket.ts';
 import { type BlueprintConfig, blueprintManifest } from './blueprint.manifest.ts';
 import { decodeReply, encodeCommand, toDelivery } from './blueprint.wire.ts';
 
@@ -30,33 +31,40 @@ function connect(link: Link, context: ProviderContext): Connection {
   };
 }
 
-/** One connection for a command. What fails before the line is written is `not_sent`; after it, `unknown`. */
+/**
+ * One connection for a command. What fails before the line is written is `not_sent`; after it, `unknown`.
+ * INVARIANT: a door never opens late. Whoever gives up resets the connection: after a mere close the kernel would go on
+ * sending, and a network that comes back would deliver the line long after the deadline.
+ */
 async function send(
   { host, port }: BlueprintConfig,
   { clock }: ProviderContext,
   verb: 'open' | 'close',
   { entity, deadlineMs, signal }: Command,
 ): Promise<Delivery> {
-  const socket = await dialed(host, port, signal);
-  if (socket === null) return { kind: 'not_sent', reason: 'the relay can not be reached' };
+  const leftMs = Math.max(0, Math.floor(deadlineMs - clock.monotonicMs()));
+  const over = AbortSignal.any([signal, AbortSignal.timeout(leftMs)]);
+  const { stream, reset } = openResettingSocket({ host, port, tls: false });
+  over.addEventListener('abort', reset);
   try {
+    if (!(await connects(stream, over))) return { kind: 'not_sent', reason: 'the relay can not be reached' };
     if (clock.monotonicMs() >= deadlineMs) return { kind: 'not_sent', reason: 'the deadline has passed' };
-    socket.write(encodeCommand(verb, entity.metadata.channel_index ?? '0'));
-    for await (const chunk of socket) return toDelivery(decodeReply(String(chunk)));
+    stream.write(encodeCommand(verb, entity.metadata.channel_index ?? '0'));
+    for await (const chunk of stream) return toDelivery(decodeReply(String(chunk)));
     return { kind: 'unknown', reason: 'the relay hung up without an answer' };
   } catch {
     return { kind: 'unknown', reason: 'the connection broke before the answer' };
   } finally {
-    socket.destroy();
+    over.removeEventListener('abort', reset);
+    reset();
   }
 }
 
-function dialed(host: string, port: number, signal: AbortSignal): Promise<Socket | null> {
-  return new Promise((resolve) => {
-    const socket = dial({ host, port, noDelay: true, signal, lookup: deviceLookup }, () => {
-      socket.removeAllListeners('error');
-      resolve(socket);
-    });
-    socket.once('error', () => resolve(null));
-  });
+async function connects(stream: Socket, signal: AbortSignal): Promise<boolean> {
+  // An error that nobody listens to would end the process.
+  stream.on('error', () => undefined);
+  return once(stream, 'connect', { signal }).then(
+    () => true,
+    () => false,
+  );
 }

@@ -1,8 +1,11 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { FarSide } from '../../../test/providers/bench.ts';
 import { describeProviders } from '../../../test/providers/provider-suite.ts';
+import { soon } from '../../../test/support/eventually.ts';
+import { startTcpCut } from '../../../test/support/peers/tcp-cut.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { createLogger } from '../../kernel/logger.ts';
 import type { Command } from '../provider.ts';
@@ -87,7 +90,7 @@ describe('the provider', () => {
   });
   afterEach(() => relay.stop());
 
-  function open(port: number, deadlineInMs = 5_000) {
+  function open(port: number, deadlineInMs = 5_000, signal = new AbortController().signal) {
     const link = { orgId: 'o', integrationId: 'i', config: { host: '127.0.0.1', port }, secrets: {} };
     const logger = createLogger({ level: 'silent' });
     const connection = blueprint.connect(link, {
@@ -96,7 +99,7 @@ describe('the provider', () => {
       dataDir: '',
       onState: () => undefined,
     });
-    return connection.actions.open?.(command(deadlineInMs));
+    return connection.actions.open?.({ ...command(deadlineInMs), signal });
   }
   const command = (deadlineInMs: number): Command => ({
     intentId: 'i',
@@ -128,6 +131,20 @@ describe('the provider', () => {
     relay.react = hangUp;
     expect((await open(relay.port))?.kind).toBe('unknown');
     expect(relay.received).toHaveLength(1);
+  });
+
+  it.each([
+    ['at the deadline', 300, 5_000],
+    ['when it is stopped', 5_000, 300],
+  ])('takes back what a stalled network held up %s', async (_when, deadlineInMs, stopInMs) => {
+    const cut = await startTcpCut(relay.port);
+    cut.cut('hold');
+    expect((await open(cut.port, deadlineInMs, AbortSignal.timeout(stopInMs)))?.kind).toBe('unknown');
+    await delay(100);
+    cut.cut('none');
+    await vi.waitFor(() => expect(cut.connections()).toBe(0), soon);
+    expect(relay.received).toEqual([]);
+    await cut.close();
   });
 
   it('says not sent only when nothing left', async () => {

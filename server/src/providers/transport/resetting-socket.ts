@@ -34,15 +34,16 @@ export function openResettingSocket({ host, port, tls, caCertificate }: SocketTa
   return { stream, reset };
 }
 
-/** A socket that is destroyed with an error has failed already, and one that still connects holds nothing. */
+/** A socket that is destroyed with an error has failed already, and one that still connects has sent nothing. */
 function resetWhenDestroyed(tcp: Socket): () => void {
   const destroy = tcp.destroy.bind(tcp);
   const reset = (): void => {
     tcp.destroy = destroy;
-    tcp.resetAndDestroy();
+    if (tcp.connecting) tcp.destroy();
+    else tcp.resetAndDestroy();
   };
   tcp.destroy = (error) => {
-    if (error === undefined && !tcp.connecting && !tcp.destroyed) reset();
+    if (error === undefined && !tcp.destroyed) reset();
     else destroy(error);
     return tcp;
   };
