@@ -68,7 +68,7 @@ async function runTests(node) {
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
   try {
     const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
-    const code = await run(node, [vitest, 'run', ...reporters, ...args], env);
+    const code = await run(node, [vitest, 'run', ...reporters, ...left(), ...args], env);
     if (existsSync(notes)) process.stdout.write(readFileSync(notes, 'utf8'));
     if (existsSync(faults)) process.stdout.write(faultTable(readFileSync(faults, 'utf8')));
     const { passed, failed, skipped } = countTests(report, code);
@@ -79,6 +79,17 @@ async function runTests(node) {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Kills and stops of whole nodes take minutes: they run when they are asked for (`npm run test:faults`). */
+const slow = [
+  'server/test/faults/{crash,database,kill,links,split-brain,timing}.test.ts',
+  'server/test/cluster-{faults,rolling}.test.ts',
+];
+
+function left() {
+  const isEverything = args.every((arg) => arg.startsWith('-'));
+  return isEverything ? slow.flatMap((files) => ['--exclude', files]) : [];
 }
 
 /** A file that could not be loaded counts as one failure, and so does an error outside of every test. */

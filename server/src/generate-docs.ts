@@ -1,22 +1,24 @@
-// Writes docs/generated from the contract. With --check it writes nothing and fails when a file is not current;
+// Writes docs/generated from the contract, and policy/lintel.cedar.json from lintel.cedar. With --check it writes nothing and fails when a file is not current;
 // --dir names another folder.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { generatedFiles } from '@lintel/contract/generated-files';
 import manifest from '../../package.json' with { type: 'json' };
+import { parsedBasePolicies } from './policy/cedar-engine.ts';
 
 const { values } = parseArgs({
   options: {
     check: { type: 'boolean', default: false },
-    dir: { type: 'string', default: join(import.meta.dirname, '../../docs/generated') },
+    dir: { type: 'string' },
   },
 });
 
+const dir = values.dir ?? join(import.meta.dirname, '../../docs/generated');
 const files = generatedFiles(manifest.version);
-mkdirSync(values.dir, { recursive: true });
+mkdirSync(dir, { recursive: true });
 
-const present = readdirSync(values.dir);
+const present = readdirSync(dir);
 const superfluous = present.filter((name) => !files.has(name));
 const outdated = [...files].filter(([name, content]) => read(name) !== content);
 
@@ -24,7 +26,7 @@ if (values.check) check();
 else write();
 
 function read(name: string): string | null {
-  return present.includes(name) ? readFileSync(join(values.dir, name), 'utf8') : null;
+  return present.includes(name) ? readFileSync(join(dir, name), 'utf8') : null;
 }
 
 function check(): void {
@@ -46,6 +48,13 @@ function firstDifference(actual: string | null, expected: string): string {
 }
 
 function write(): void {
-  for (const [name, content] of outdated) writeFileSync(join(values.dir, name), content);
+  for (const [name, content] of outdated) writeFileSync(join(dir, name), content);
+  if (values.dir === undefined) writePolicies();
   process.stdout.write(`docs/generated: ${outdated.length} of ${files.size} files written\n`);
+}
+
+/** The service's own policies, parsed, so that a start needs no engine for it. */
+function writePolicies(): void {
+  const text = `${JSON.stringify(parsedBasePolicies(), null, 2)}\n`;
+  writeFileSync(join(import.meta.dirname, 'policy', 'lintel.cedar.json'), text);
 }

@@ -1,4 +1,5 @@
 // Generated policies and facts, evaluated by the closures and by the wasm engine.
+import { readFileSync } from 'node:fs';
 import * as cedar from '@cedar-policy/cedar-wasm/nodejs';
 import { describe, expect, it } from 'vitest';
 import { type Random, randomOf } from '../../test/support/decision-worlds.ts';
@@ -8,6 +9,7 @@ import {
   compileCustom,
   entitiesOf,
   loadBasePolicies,
+  parsedBasePolicies,
   validationProblem,
 } from './cedar-engine.ts';
 import {
@@ -173,6 +175,11 @@ function compare(
   }
   return seen;
 }
+
+it('lintel.cedar.json is lintel.cedar, parsed: run `npm run generate`', () => {
+  const file = readFileSync(new URL('./lintel.cedar.json', import.meta.url), 'utf8');
+  expect(JSON.parse(file)).toEqual(parsedBasePolicies());
+});
 
 describe('Cedar as closures', () => {
   it('decides as the wasm engine does, for the same policies', { timeout: 120_000 }, () => {

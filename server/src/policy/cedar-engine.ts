@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type * as Cedar from '@cedar-policy/cedar-wasm/nodejs';
 import type { Effect, PolicyJson } from '@cedar-policy/cedar-wasm/nodejs';
-import * as cedar from '@cedar-policy/cedar-wasm/nodejs';
 import { compilePolicy, type Satisfied, UnsupportedCedar } from './cedar-compiler.ts';
 import { CedarEvaluationError, type CedarRequest } from './cedar-values.ts';
 
@@ -25,16 +26,30 @@ const textOf = (name: string) => readFileSync(new URL(name, import.meta.url), 'u
 export const cedarSchema = textOf('./lintel.cedarschema');
 export const cedarPolicies = textOf('./lintel.cedar');
 
-/** The policies of the service. That they fit the schema is held by a test; validation takes long at a start. */
+const require = createRequire(import.meta.url);
+let loaded: typeof Cedar | undefined;
+
+/** Only who has policies of their own needs it, and it takes half a second to load. */
+function wasm(): typeof Cedar {
+  loaded ??= require('@cedar-policy/cedar-wasm/nodejs') as typeof Cedar;
+  return loaded;
+}
+
+/** The policies of the service, parsed already: `npm run generate` writes lintel.cedar.json, a test compares it. */
 export function loadBasePolicies(): readonly CompiledCedar[] {
-  const parts = cedar.policySetTextToParts(cedarPolicies);
-  if (parts.type === 'failure') throw new Error(`lintel.cedar: ${firstMessage(parts.errors)}`);
-  return parts.policies.map((text) => {
-    const json = parse(text);
+  const policies = JSON.parse(textOf('./lintel.cedar.json')) as PolicyJson[];
+  return policies.map((json) => {
     const id = json.annotations?.id;
     if (id === undefined) throw new Error('lintel.cedar: a policy has no @id');
-    return compiled(id, text, json);
+    return { ...described(id, json), compiled: true, satisfied: compilePolicy(json) };
   });
+}
+
+/** What lintel.cedar.json must hold. */
+export function parsedBasePolicies(): readonly PolicyJson[] {
+  const parts = wasm().policySetTextToParts(cedarPolicies);
+  if (parts.type === 'failure') throw new Error(`lintel.cedar: ${firstMessage(parts.errors)}`);
+  return parts.policies.map(parse);
 }
 
 /** A custom policy. Throws where the text no longer parses. */
@@ -44,7 +59,7 @@ export function compileCustom(id: string, text: string): CompiledCedar {
 
 /** What is wrong with the text of a custom policy: it must be one forbid that fits the schema. */
 export function customProblem(text: string): string | null {
-  const parts = cedar.policySetTextToParts(text);
+  const parts = wasm().policySetTextToParts(text);
   if (parts.type === 'failure') return firstMessage(parts.errors);
   if (parts.policies.length !== 1 || parts.policy_templates.length > 0) return 'must be one policy';
   if (parse(text).effect !== 'forbid') return 'must be a forbid: policies only narrow';
@@ -68,13 +83,17 @@ export function holds(policy: CompiledCedar, request: CedarRequest): boolean {
   }
 }
 
-function compiled(id: string, text: string, json: PolicyJson): CompiledCedar {
-  const base = {
+function described(id: string, json: PolicyJson): Omit<CompiledCedar, 'compiled' | 'satisfied'> {
+  return {
     id,
     effect: json.effect,
     message: json.annotations?.message ?? 'a Cedar policy forbids this',
     readsContext: JSON.stringify(json.conditions).includes('{"Var":"context"}'),
   };
+}
+
+function compiled(id: string, text: string, json: PolicyJson): CompiledCedar {
+  const base = described(id, json);
   try {
     return { ...base, compiled: true, satisfied: compilePolicy(json) };
   } catch (error) {
@@ -85,40 +104,40 @@ function compiled(id: string, text: string, json: PolicyJson): CompiledCedar {
 
 /** One policy by itself: a permit is satisfied when it allows; a forbid when it is named as the reason. */
 function askWasm(text: string, effect: Effect, request: CedarRequest): boolean {
-  const answer = cedar.isAuthorized({
+  const answer = wasm().isAuthorized({
     principal: request.principal.__entity,
     action: request.action.__entity,
     resource: request.resource.__entity,
     context: request.context,
     policies: { staticPolicies: { asked: text } },
     entities: entitiesOf(request),
-  } as cedar.AuthorizationCall);
+  } as Cedar.AuthorizationCall);
   if (answer.type === 'failure') throw new CedarEvaluationError(firstMessage(answer.errors));
   const { diagnostics, decision } = answer.response;
   if (diagnostics.errors.length > 0) throw new CedarEvaluationError('the policy can not be evaluated');
   return effect === 'permit' ? decision === 'allow' : diagnostics.reason.includes('asked');
 }
 
-export function entitiesOf({ entities }: CedarRequest): cedar.Entities {
+export function entitiesOf({ entities }: CedarRequest): Cedar.Entities {
   return [...entities.values()].map(({ uid, attrs, ancestors }) => ({
     uid: uid.__entity,
     attrs,
     parents: ancestors.map(({ __entity }) => __entity),
-  })) as cedar.Entities;
+  })) as Cedar.Entities;
 }
 
 function parse(text: string): PolicyJson {
-  const answer = cedar.policyToJson(text);
+  const answer = wasm().policyToJson(text);
   if (answer.type === 'failure') throw new Error(firstMessage(answer.errors));
   return answer.json;
 }
 
 export function validationProblem(text: string): string | null {
-  const answer = cedar.validate({ schema: cedarSchema, policies: { staticPolicies: text } });
+  const answer = wasm().validate({ schema: cedarSchema, policies: { staticPolicies: text } });
   if (answer.type === 'failure') return firstMessage(answer.errors);
   return answer.validationErrors[0]?.error.message ?? null;
 }
 
-function firstMessage(errors: readonly cedar.DetailedError[]): string {
+function firstMessage(errors: readonly Cedar.DetailedError[]): string {
   return errors[0]?.message ?? 'is not a Cedar policy';
 }
