@@ -37,6 +37,12 @@ const isSoak = process.argv.includes('--soak');
 const isFull = process.argv.includes('--full');
 const args = process.argv.slice(2).filter((arg) => arg !== '--soak' && arg !== '--full');
 
+/** Kills and stops of whole nodes take minutes: they run when they are asked for (`npm run test:faults`). */
+const slow = [
+  'server/test/faults/{crash,database,kill,links,split-brain,timing}.test.ts',
+  'server/test/cluster-{faults,rolling}.test.ts',
+];
+
 process.exitCode = await main();
 
 async function main() {
@@ -80,12 +86,6 @@ async function runTests(node) {
     rmSync(folder, { recursive: true, force: true });
   }
 }
-
-/** Kills and stops of whole nodes take minutes: they run when they are asked for (`npm run test:faults`). */
-const slow = [
-  'server/test/faults/{crash,database,kill,links,split-brain,timing}.test.ts',
-  'server/test/cluster-{faults,rolling}.test.ts',
-];
 
 function left() {
   const isEverything = args.every((arg) => arg.startsWith('-'));
