@@ -1,3 +1,5 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type OperationSpec, successStatus } from '@lintel/contract/operation';
 import { apiBasePath, type OperationId, operations } from '@lintel/contract/operations';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -85,7 +87,8 @@ function bindOperation(app: FastifyInstance, deps: BindDeps, operation: Operatio
   });
 }
 
-const maxDecisions = 5;
+const maxDecisions = 12;
+const pauseMs = 10;
 
 /** When the organization changed between decision and commit, the request starts over: who is calling, too. */
 async function decideAfresh<T>(work: (first: boolean) => Promise<T>): Promise<T> {
@@ -96,6 +99,8 @@ async function decideAfresh<T>(work: (first: boolean) => Promise<T>): Promise<T>
       if (!(error instanceof StaleDecision)) throw error;
       if (attempt === maxDecisions)
         throw new AppError('unavailable', 'the organization is changing too fast', { cause: error });
+      // The first time at once; then others who change it should get to an end.
+      if (attempt > 1) await delay(randomInt(pauseMs * attempt));
     }
   }
 }

@@ -83,6 +83,10 @@ const AMBIENT_RULES: readonly AmbientRule[] = [
     allowed: [
       { path: 'server/src/main.ts', reason: 'owns the life of the service' },
       { path: 'cli/src/main.ts', reason: 'owns the exit code of the command' },
+      {
+        path: 'server/src/features/scripting/script-worker.ts',
+        reason: 'a process of its own, which ends with the service',
+      },
     ],
     message: 'ends the process; only main.ts does',
   },

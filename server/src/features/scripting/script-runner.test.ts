@@ -15,7 +15,7 @@ const runOf = (script: string, more: Partial<ScriptRun> = {}): ScriptRun => ({
   ...more,
 });
 
-describe('the threads of scripts', { timeout: 60_000 }, () => {
+describe('the processes of scripts', { timeout: 60_000 }, () => {
   it('are ended wherever they are when nobody waits any more', async () => {
     const runner = createScriptRunner();
     let isGone = false;

@@ -1,5 +1,6 @@
+import { type ChildProcess, fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
-import { Worker } from 'node:worker_threads';
+import { fileURLToPath } from 'node:url';
 import type { Json } from '@lintel/script/values/json';
 import { AppError } from '../../kernel/app-error.ts';
 import type { FromWorker, ScriptFailure, ScriptJob, ToWorker } from './script-messages.ts';
@@ -31,16 +32,19 @@ export interface RunnerOptions {
   readonly heapMb?: number;
 }
 
-const workerFile = new URL('./script-worker.ts', import.meta.url);
+const workerFile = fileURLToPath(new URL('./script-worker.ts', import.meta.url));
 /** The language counts 64 MiB of values; this is what they take at most in memory, with the language itself. */
 const defaultHeapMb = 256;
-const resourceLimits = { maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
-/** A script is told by its own clock that its time is over; a thread that does not listen is ended a little later. */
+const stackKb = 3_500;
+/** A script is told by its own clock that its time is over; a process that does not listen is ended a little later. */
 const defaultWallClockMs = 302_000;
 const goneCheckMs = 250;
 const idleMs = 60_000;
 
-/** One thread for each script that runs. A thread is used again when its script came to an end by itself. */
+/**
+ * One process for each script that runs: one that runs out of memory takes nothing along, as a thread might. It is
+ * used again when its script came to an end by itself.
+ */
 export function createScriptRunner(options: RunnerOptions = {}): ScriptRunner {
   const maxWorkers = options.maxWorkers ?? Math.max(4, 2 * availableParallelism());
   const wallClockMs = options.wallClockMs ?? defaultWallClockMs;
@@ -53,27 +57,51 @@ export function createScriptRunner(options: RunnerOptions = {}): ScriptRunner {
       if (endings.size >= maxWorkers)
         throw new AppError('rate_limited', 'too many scripts are running', { retryAfterSeconds: 5 });
       const worker = idle.take() ?? newWorker(options.heapMb ?? defaultHeapMb);
-      worker.ref();
+      hold(worker);
       return supervise(worker, run, wallClockMs, endings, idle.giveBack);
     },
     stop: async () => {
       isStopping = true;
       for (const end of [...endings]) end('the service is stopping');
-      await idle.close();
+      idle.close();
     },
   };
 }
 
 /** Without the settings of the service: nothing that a script could be told by accident. */
-const newWorker = (heapMb: number): Worker =>
-  new Worker(workerFile, { resourceLimits: { ...resourceLimits, maxOldGenerationSizeMb: heapMb }, env: {} });
+function newWorker(heapMb: number): ChildProcess {
+  return fork(workerFile, [], {
+    execArgv: [`--max-old-space-size=${heapMb}`, '--max-semi-space-size=16', `--stack-size=${stackKb}`],
+    env: {},
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+}
+
+function hold(worker: ChildProcess): void {
+  worker.ref();
+  worker.channel?.ref();
+}
+
+/** An idle process does not keep the service alive. */
+function letGo(worker: ChildProcess): void {
+  worker.unref();
+  worker.channel?.unref();
+}
+
+function terminate(worker: ChildProcess): void {
+  worker.kill('SIGKILL');
+}
+
+/** How V8 ends a process that needs more memory than it may have. */
+const outOfMemorySignals = new Set(['SIGABRT', 'SIGTRAP', 'SIGILL']);
 
 function supervise(
-  worker: Worker,
+  worker: ChildProcess,
   { job, callService, isGone }: ScriptRun,
   wallClockMs: number,
   endings: Set<(why: string) => void>,
-  giveBack: (worker: Worker) => void,
+  giveBack: (worker: ChildProcess) => void,
 ): Promise<ScriptOutcome> {
   const output: string[] = [];
   const { promise, resolve, reject } = Promise.withResolvers<ScriptOutcome>();
@@ -85,7 +113,7 @@ function supervise(
     endings.delete(end);
     worker.off('message', hear).off('error', fail).off('exit', leave);
   };
-  /** The thread stops wherever it is; what the service does for it at this moment comes to its end by itself. */
+  /** The process stops wherever it is; what the service does for it at this moment comes to its end by itself. */
   const end = (why: string) => {
     settle();
     resolve({
@@ -93,7 +121,7 @@ function supervise(
       failure: { message: why, kind: 'ErrorTerminated', line: 0, column: 0 },
       output,
     });
-    void worker.terminate();
+    terminate(worker);
   };
   const finish = (outcome: ScriptOutcome) => {
     settle();
@@ -108,16 +136,24 @@ function supervise(
       finish({ kind: 'done', value: message.value, operations: message.operations, output });
     else finish({ kind: 'failed', failure: message.failure, output });
   };
-  const fail = (error: Error & { code?: string }) => {
-    if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') return end('Total size of values too large');
+  const fail = (error: Error) => {
     settle();
-    void worker.terminate();
+    terminate(worker);
     reject(error);
   };
-  const leave = () => end('Script terminated');
+  const leave = (code: number | null, signal: NodeJS.Signals | null) => {
+    if (code === 1) fail(new Error('the process of a script failed'));
+    else if (signal !== null && outOfMemorySignals.has(signal)) end('Total size of values too large');
+    else end('Script terminated');
+  };
   worker.on('message', hear).on('error', fail).on('exit', leave);
-  worker.postMessage({ type: 'run', job } satisfies ToWorker);
+  tell(worker, { type: 'run', job });
   return promise;
+}
+
+/** One that is gone says so by its exit. */
+function tell(worker: ChildProcess, message: ToWorker): void {
+  if (worker.connected) worker.send(message, () => undefined);
 }
 
 /** Whoever is refused for want of rights stops; anything else the script may catch. */
@@ -131,12 +167,12 @@ const finalCodes = new Set([
 ]);
 
 async function answer(
-  worker: Worker,
+  worker: ChildProcess,
   callService: CallService,
   { name, args }: Extract<FromWorker, { type: 'call' }>,
   fail: (error: unknown) => void,
 ): Promise<void> {
-  const reply = (message: ToWorker) => worker.postMessage(message);
+  const reply = (message: ToWorker) => tell(worker, message);
   try {
     reply({ type: 'answer', value: await callService(name, args) });
   } catch (error) {
@@ -151,28 +187,29 @@ async function answer(
 }
 
 function createIdleWorkers() {
-  const idle = new Map<Worker, () => void>();
-  const take = (worker: Worker): Worker => {
+  const idle = new Map<ChildProcess, () => void>();
+  const take = (worker: ChildProcess): ChildProcess => {
     idle.get(worker)?.();
     idle.delete(worker);
     return worker;
   };
   return {
-    take: (): Worker | null => {
+    take: (): ChildProcess | null => {
       const [worker] = idle.keys();
       return worker === undefined ? null : take(worker);
     },
-    giveBack: (worker: Worker) => {
-      const drop = () => void take(worker).terminate();
+    giveBack: (worker: ChildProcess) => {
+      const drop = () => terminate(take(worker));
       const timer = setTimeout(drop, idleMs).unref();
       idle.set(worker, () => {
         clearTimeout(timer);
         worker.off('error', drop).off('exit', drop);
       });
-      worker.on('error', drop).on('exit', drop).unref();
+      worker.on('error', drop).on('exit', drop);
+      letGo(worker);
     },
-    close: async () => {
-      await Promise.all([...idle.keys()].map((worker) => take(worker).terminate()));
+    close: () => {
+      for (const worker of [...idle.keys()]) terminate(take(worker));
     },
   };
 }

@@ -1,7 +1,6 @@
-// The thread a script runs in. It holds no connection, no secret and nothing of the service: only the language, and a
-// port over which it asks.
+// The process a script runs in. It holds no connection, no secret and nothing of the service: only the language, and a
+// channel over which it asks.
 import { constants, setPriority } from 'node:os';
-import { parentPort } from 'node:worker_threads';
 import { createFault, ScriptError } from '@lintel/script/errors';
 import { HostError, type HostFunction } from '@lintel/script/host';
 import { compile, run } from '@lintel/script/script';
@@ -16,18 +15,19 @@ import {
   type ToWorker,
 } from './script-messages.ts';
 
-const port = parentPort;
-if (port === null) throw new Error('this file runs as a worker only');
-const tell = (message: FromWorker) => port.postMessage(message);
+const send = process.send?.bind(process);
+if (send === undefined) throw new Error('this file is started by the service only');
+const tell = (message: FromWorker) => void send(message);
 
-// On Linux a thread has a priority of its own: a script must not take the processor from the thread that opens doors.
-if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_LOW);
+// A script must not take the processor from the process that opens doors.
+setPriority(constants.priority.PRIORITY_LOW);
 
 let answered: ((answer: ToWorker) => void) | null = null;
-port.on('message', (message: ToWorker) => {
+process.on('message', (message: ToWorker) => {
   if (message.type === 'run') void runJob(message.job);
   else answered?.(message);
 });
+process.on('disconnect', () => process.exit(0));
 
 const maxSleepMs = 30_000;
 const maxOutput = 1024 * 1024;
