@@ -1,10 +1,10 @@
-// Writes docs/generated from the contract, and policy/lintel.cedar.json from lintel.cedar. With --check it writes nothing and fails when a file is not current;
+// Writes docs/generated from the contract and the manifests, and policy/lintel.cedar.json from lintel.cedar. With --check it writes nothing and fails when a file is not current;
 // --dir names another folder.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { generatedFiles } from '@lintel/contract/generated-files';
 import manifest from '../../package.json' with { type: 'json' };
+import { composeDocs } from './compose-docs.ts';
 import { parsedBasePolicies } from './policy/cedar-engine.ts';
 
 const { values } = parseArgs({
@@ -15,7 +15,7 @@ const { values } = parseArgs({
 });
 
 const dir = values.dir ?? join(import.meta.dirname, '../../docs/generated');
-const files = generatedFiles(manifest.version);
+const files = composeDocs(manifest.version);
 mkdirSync(dir, { recursive: true });
 
 const present = readdirSync(dir);

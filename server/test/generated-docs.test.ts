@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { generatedFiles } from '@lintel/contract/generated-files';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
+import { composeDocs } from '../src/compose-docs.ts';
 
 const root = join(import.meta.dirname, '../..');
 const folder = join(root, 'docs/generated');
@@ -16,13 +16,13 @@ function generate(...options: string[]) {
 }
 
 describe('docs/generated', () => {
-  test.each([...generatedFiles(manifest.version)])('%s says what the contract says', (name, content) => {
+  test.each([...composeDocs(manifest.version)])('%s says what the contract says', (name, content) => {
     expect(readFileSync(join(folder, name), 'utf8') === content, `${hint} (${name})`).toBe(true);
   });
 
   test('holds nothing else', () => {
     expect(readdirSync(folder).toSorted(), hint).toEqual(
-      [...generatedFiles(manifest.version).keys()].toSorted(),
+      [...composeDocs(manifest.version).keys()].toSorted(),
     );
   });
 });
