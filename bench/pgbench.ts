@@ -66,10 +66,10 @@ async function writeScripts({ url, orgs, folder }: PgbenchOptions): Promise<stri
   });
 }
 
-/** A JSON text in which the id is put by the database, because pgbench does not look inside of quotes. */
+/** A JSON text in which the id is put by the database. No value stands right after its colon: pgbench would take it for a variable. */
 function opening(door: Door): string {
   const text = (row: Record<string, unknown>) =>
-    `replace('${JSON.stringify([row])}', '@ID', 'B' || :id)::jsonb`;
+    `replace('${JSON.stringify([row]).replaceAll('":', '": ')}', '@ID', 'B' || (:id)::text)::jsonb`;
   const intent = {
     id: '@ID',
     org_id: door.org_id,
@@ -103,7 +103,7 @@ function opening(door: Door): string {
     place: 0,
   };
   return [
-    `select * from open_intents(${text(intent)}, :stripe);`,
+    `select * from open_intents(${text(intent)}, (:stripe)::int);`,
     `select * from finish_intents(${text(finished)});`,
   ].join('\n');
 }
