@@ -1,44 +1,32 @@
-// Read from the catalog, so that a table added later is covered without a line here.
-import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ulid } from '../src/kernel/ulid.ts';
+// Test 34 of design/reliability.md: what the database keeps apart by itself, should a query ever forget the organization.
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { createSharedRow } from './faults/shared-row.ts';
+import {
+  catalogViolations,
+  type RowCheck,
+  readViolations,
+  type ServiceRole,
+  serviceRole,
+  tenantTables,
+  writeViolations,
+} from './support/row-security.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
+import { createTestDatabase, type TestDatabase } from './support/test-database.ts';
+import { createWorld } from './support/test-world.ts';
 
-interface TenantTable {
-  readonly name: string;
-  readonly forced: boolean;
-  readonly policies: number;
-  readonly readable: boolean;
-  readonly writable: boolean;
-}
-
-const tenantTables = `
-  select c.oid::regclass::text as name, c.relrowsecurity and c.relforcerowsecurity as forced,
-    (select count(*)::int from pg_policy p where p.polrelid = c.oid) as policies,
-    has_table_privilege('lintel_app', c.oid, 'select') as readable,
-    has_table_privilege('lintel_app', c.oid, 'insert, update, delete, truncate') as writable
-  from pg_class c join pg_namespace n on n.oid = c.relnamespace
-  where c.relkind in ('r', 'p') and n.nspname not in ('pg_catalog', 'information_schema') and n.nspname !~ '^pg_'
-    and (c.oid = 'public.orgs'::regclass or exists (
-      select from pg_attribute a where a.attrelid = c.oid and a.attname = 'org_id' and not a.attisdropped))
-  order by 1`;
+const row = createSharedRow(34, 'RLS backstop');
+let [looked, read, tried] = [0, 0, 0];
+afterAll(() => row.write(`${looked} tables, ${read} read in 4 scopes, ${tried} forbidden writes`));
 
 describe('row-level security', () => {
   let app: TestApp;
-  let tables: TenantTable[];
-  let mine: string;
-  let theirs: string;
-  /** The role of the service, with nothing else in between. */
-  let service: pg.Client;
+  let service: ServiceRole;
+  let check: RowCheck;
 
   beforeAll(async () => {
     app = await startTestApp();
-    tables = await app.db.query(tenantTables);
-    service = new pg.Client({ connectionString: app.db.url });
-    await service.connect();
-    await service.query('set role lintel_app');
-    mine = await populated();
-    theirs = await populated();
+    service = await serviceRole(app.db.url);
+    check = { db: app.db, service, mine: await populated(), theirs: await populated() };
   });
   afterAll(async () => {
     await service.end();
@@ -56,85 +44,95 @@ describe('row-level security', () => {
     return orgId;
   }
 
-  const scoped = async <T extends pg.QueryResultRow>(
-    scope: string | null,
-    text: string,
-    values?: unknown[],
-  ) => {
-    await service.query('begin');
-    if (scope !== null) await service.query("select set_config('lintel.org', $1, true)", [scope]);
-    try {
-      return (await service.query<T>(text, values)).rows;
-    } finally {
-      await service.query('rollback');
-    }
-  };
-  const reached = () => tables.filter(({ readable, writable }) => readable || writable);
-  const keyOf = (table: string) => (table === 'orgs' ? 'id' : 'org_id');
-
-  it('is forced on every table with an organization, partitions too', () => {
+  it('is forced on every table with an organization, partitions too, and has a policy wherever the service can reach', async () => {
+    const tables = await tenantTables(app.db);
+    looked = tables.length;
+    read = tables.filter(({ readable }) => readable).length;
     expect(tables.length).toBeGreaterThan(15);
     expect(tables.some(({ name }) => /^audit_events_\d{8}$/.test(name))).toBe(true);
-    expect(tables.filter(({ forced }) => !forced)).toEqual([]);
+    expect(row.found(await catalogViolations(app.db))).toEqual([]);
   });
 
-  it('has a policy wherever the service’s role can reach, and else no right at all', () => {
-    expect(reached().filter(({ policies }) => policies === 0)).toEqual([]);
-    const partitions = tables.filter(({ name }) => name.startsWith('audit_events_'));
-    expect(partitions.filter(({ readable, writable }) => readable || writable)).toEqual([]);
-  });
-
-  it('shows nothing at all when no organization is named', async () => {
-    const counts = await Promise.all(
-      reached().map(async ({ name }) => {
-        const [row] = await app.db.query<{ count: string }>(`select count(*) from ${name}`);
-        return [name, Number(row?.count)] as const;
-      }),
-    );
+  it('shows nothing at all when no organization is named, and else no other’s rows', async () => {
     // Without rows the rest would prove nothing.
-    const filled = counts.filter(([, count]) => count > 0).map(([name]) => name);
-    expect(filled).toEqual(
-      expect.arrayContaining(['orgs', 'api_keys', 'entities', 'audit_events', 'intents']),
-    );
-    for (const { name } of reached()) {
-      for (const scope of [null, '', ulid()])
-        expect(await scoped(scope, `select 1 from ${name} limit 1`), `${name} ${scope}`).toEqual([]);
-    }
-  });
-
-  it('shows one organization’s rows and no other’s', async () => {
-    for (const { name } of reached()) {
-      const key = keyOf(name);
-      const seen = await scoped<{ key: string }>(mine, `select distinct ${key} as key from ${name}`);
-      expect(
-        seen.filter((row) => row.key !== mine),
-        name,
-      ).toEqual([]);
-    }
-    const both = await scoped<{ id: string }>(`${mine},${theirs}`, 'select id from orgs order by id');
+    for (const table of ['orgs', 'api_keys', 'entities', 'audit_events', 'intents'])
+      expect(await app.db.query(`select from ${table} limit 1`), table).toHaveLength(1);
+    expect(row.found(await readViolations(check))).toEqual([]);
+    const { mine, theirs } = check;
+    const both = await service.query<{ id: string }>(`${mine},${theirs}`, 'select id from orgs order by id');
     expect(both.map(({ id }) => id)).toEqual([mine, theirs].sort());
   });
 
-  it('does not let a row be written for another organization', async () => {
-    const violation = expect.objectContaining({ code: '42501' });
-    const event = `insert into audit_events (org_id, id, event_type, outcome, source, actor_kind)
-      values ($1, $2, 'org.updated', 'succeeded', 'system', 'system')`;
-    await scoped(mine, event, [mine, ulid()]);
-    await expect(scoped(mine, event, [theirs, ulid()])).rejects.toEqual(violation);
-    const move = 'update entities set org_id = $1';
-    await expect(scoped(mine, move, [theirs])).rejects.toEqual(violation);
+  it('lets no row be written for another organization, and leaves what was audited as it is', async () => {
+    const result = await writeViolations(check);
+    tried = result.tried;
+    expect(row.found(result.found)).toEqual([]);
+  });
+});
+
+describe('the check of row-level security notices', () => {
+  let db: TestDatabase;
+  let service: ServiceRole;
+  let check: RowCheck;
+
+  beforeEach(async () => {
+    db = await createTestDatabase(inject('ownerUrl'));
+    service = await serviceRole(db.url);
+    check = { db, service, mine: await populated(), theirs: await populated() };
+  });
+  afterEach(async () => {
+    await service.end();
+    await db.drop();
   });
 
-  it('leaves what was audited as it is: no change, no removal, no emptying', async () => {
-    const denied = expect.objectContaining({ code: '42501' });
-    for (const text of [
-      "update audit_events set outcome = 'succeeded'",
-      'delete from audit_events',
-      'truncate audit_events',
-      'alter table audit_events no force row level security',
-      'drop table audit_events',
-    ]) {
-      await expect(scoped('*', text), text).rejects.toEqual(denied);
-    }
+  async function populated(): Promise<string> {
+    const world = createWorld(db);
+    const orgId = await world.org();
+    await world.building(orgId);
+    return orgId;
+  }
+
+  const violations = async (): Promise<string[]> => [
+    ...(await catalogViolations(db)),
+    ...(await readViolations(check)),
+    ...(await writeViolations(check)).found,
+  ];
+
+  it('nothing when nothing is wrong', async () => {
+    expect(await violations()).toEqual([]);
+  });
+
+  it.each<[string, string, RegExp]>([
+    [
+      'a table whose security is not forced',
+      'alter table devices no force row level security',
+      /^devices: row-level security is not forced$/m,
+    ],
+    [
+      'a table without a policy',
+      `create table guests (org_id text primary key); alter table guests enable row level security;
+       alter table guests force row level security; grant select on guests to lintel_app`,
+      /^guests has no policy$/m,
+    ],
+    [
+      'a policy that lets everything pass',
+      'create policy everything on entities using (true)',
+      /^entities has a policy by something else: true(.|\n)*^entities shows rows to no scope$/m,
+    ],
+    [
+      'a right to change what was audited',
+      'grant update on audit_events to lintel_app',
+      /^what was audited can be written: update/m,
+    ],
+    [
+      'a partition that can be reached past its parent',
+      `do $$ begin execute format('grant select on %s to lintel_app',
+         (select inhrelid::regclass from pg_inherits where inhparent = 'audit_events'::regclass limit 1)); end $$`,
+      /^audit_events_\w+ can be reached past its parent$/m,
+    ],
+  ])('%s', async (name, statements, expected) => {
+    await db.query(statements);
+    const found = row.mutant(name, await violations());
+    expect(found.join('\n')).toMatch(expected);
   });
 });

@@ -1,5 +1,7 @@
 // The decision beside a second one that was written from the rules. The mutants show that the cases would tell.
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
+import { scaled } from '../../test/faults/scale.ts';
+import { createSharedRow } from '../../test/faults/shared-row.ts';
 import { referenceDecision } from '../../test/support/decision-reference.ts';
 import {
   type DecisionCase,
@@ -11,8 +13,10 @@ import {
 import type { StoredPolicy } from '../policy/org-policies.ts';
 import { type DecisionFacts, decide } from './decide.ts';
 
-const cases = process.env.LINTEL_FULL === '1' ? 1_000_000 : 100_000;
+const cases = scaled(100_000, 1_000_000);
 const casesPerWorld = 100;
+/** The same cases in every run: more of them make a run longer, not another one. */
+const ownSeed = 20_261_115;
 
 interface Change {
   readonly policy?: (policy: StoredPolicy) => StoredPolicy | null;
@@ -50,11 +54,16 @@ function engineOf(world: DecisionWorld, change: Change = {}): (asked: DecisionCa
   };
 }
 
-/** Cases in which the engine and the rules do not agree. */
-function disagreements(seed: number, count: number, change?: Change): string[] {
+/** Cases in which the engine and the rules do not agree; the first world with one of them is the last. */
+function disagreements(
+  seed: number,
+  count: number,
+  change?: Change,
+): { found: readonly string[]; done: number } {
   const random = randomOf(seed);
   const found: string[] = [];
-  for (let done = 0; done < count && found.length === 0; done += casesPerWorld) {
+  let done = 0;
+  for (; done < count && found.length === 0; done += casesPerWorld) {
     const world = generateWorld(random);
     const ask = engineOf(world, change);
     for (let n = 0; n < casesPerWorld; n += 1) {
@@ -63,14 +72,20 @@ function disagreements(seed: number, count: number, change?: Change): string[] {
       if (answer !== wanted) found.push(`${answer} instead of ${wanted} for ${JSON.stringify(asked)}`);
     }
   }
-  return found;
+  return { found, done };
 }
 
 describe('the decision', () => {
+  const row = createSharedRow(35, 'policy differential', ownSeed);
+  let compared = 0;
+  afterAll(() => row.write(`${compared} cases compared`));
+
   it(
     `agrees with the reference on ${cases} generated cases`,
     () => {
-      expect(disagreements(20_261_115, cases)).toEqual([]);
+      const { found, done } = disagreements(ownSeed, cases);
+      compared = done;
+      expect(row.found(found)).toEqual([]);
     },
     cases,
   );
@@ -117,8 +132,8 @@ describe('the decision', () => {
     ['forgets what a portal opens through', { facts: () => ({ openers: [] }) }],
     ['forgets calendars', { policy: (policy) => (policy.policyType === 'holiday_calendar' ? null : policy) }],
     ['is an hour late', { facts: ({ nowMs }) => ({ nowMs: nowMs - 3_600_000 }) }],
-  ])('would be told apart if it %s', (_name, change) => {
-    expect(disagreements(7, 20_000, change)).not.toEqual([]);
+  ])('would be told apart if it %s', (name, change) => {
+    expect(row.mutant(name, disagreements(7, 20_000, change).found)).not.toEqual([]);
   });
 });
 

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import * as cedar from '@cedar-policy/cedar-wasm/nodejs';
 import { describe, expect, it } from 'vitest';
+import { scaled } from '../../test/faults/scale.ts';
 import { type Random, randomOf } from '../../test/support/decision-worlds.ts';
 import {
   authorize,
@@ -183,7 +184,7 @@ it('lintel.cedar.json is lintel.cedar, parsed: run `npm run generate`', () => {
 
 describe('Cedar as closures', () => {
   it('decides as the wasm engine does, for the same policies', { timeout: 120_000 }, () => {
-    const sets = process.env.LINTEL_FULL === '1' ? 4_000 : 200;
+    const sets = scaled(200, 4_000);
     const { wrong, allowed, compiled } = compare(4, sets, 12);
     expect(wrong.slice(0, 2)).toEqual([]);
     // Almost all of them are closures: the others hold a minus before what is no number.

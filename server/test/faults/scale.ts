@@ -28,11 +28,13 @@ export interface FaultRow {
   readonly violations: number;
   /** The faulty variants that the same test caught, with what it found. */
   readonly mutants: string;
+  /** Where it is not the one of the run: null when nothing is drawn by lot. */
+  readonly seed?: number | null;
 }
 
 /** One line of the table at the end of the run. */
 export function note(row: FaultRow): void {
   const file = process.env.LINTEL_TEST_FAULT_ROWS;
-  if (file === undefined) report(`faults ${JSON.stringify({ ...row, seed })}`);
-  else appendFileSync(file, `${JSON.stringify({ ...row, seed })}\n`);
+  if (file === undefined) report(`faults ${JSON.stringify({ seed, ...row })}`);
+  else appendFileSync(file, `${JSON.stringify({ seed, ...row })}\n`);
 }
