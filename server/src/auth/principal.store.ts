@@ -1,5 +1,5 @@
 import type { Role } from '@lintel/contract/roles';
-import type { Queryable, Tx } from '../db/database.ts';
+import { answerWithinMs, type Queryable, type Tx } from '../db/database.ts';
 import { sql } from '../db/sql.ts';
 import type { OrgScope, RoleGrant } from '../kernel/call.ts';
 
@@ -37,9 +37,6 @@ interface RawCredential {
   agent_confirmation_mode: 'policy' | 'always' | 'human' | null;
   rejected: string | null;
 }
-
-/** Whoever waits at the door is told soon that the database does not answer. */
-const answerWithinMs = 2_000;
 
 export async function findCredential(db: Queryable, secretHash: Buffer): Promise<CredentialRow | null> {
   const query = sql`select * from authenticate_key(${secretHash})`;

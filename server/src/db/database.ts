@@ -1,7 +1,9 @@
 import pg from 'pg';
 import { AppError, type QuotaStanding, quotaExceeded } from '../kernel/app-error.ts';
+import { systemClock } from '../kernel/clock.ts';
 import { isUlid } from '../kernel/ulid.ts';
 import { preparedName, type SqlQuery } from './sql.ts';
+import { createTurns, type Turns } from './turns.ts';
 
 export interface Queryable {
   query<Row>(query: SqlQuery): Promise<Row[]>;
@@ -25,6 +27,8 @@ export interface Database {
   /** One statement in its own transaction, for database functions that set their scope themselves. */
   readonly direct: Queryable;
   connections(): ConnectionCounts;
+  /** The last thing that was asked has got no answer in time. */
+  isSilent(): boolean;
   close(): Promise<void>;
 }
 
@@ -52,16 +56,71 @@ const types = {
     parsers.get(oid) ?? pg.types.getTypeParser(oid, format as 'text'),
 };
 
-/** The first statement takes no time: without an answer to it there is no way to the database any more. */
-const firstAnswer = { query_timeout: 2_000 };
+/** Whoever waits at a door is told within two seconds that the database does not answer. */
+export const answerWithinMs = 1_500;
 
 export function createDatabase(options: DatabaseOptions): Database {
+  const pool = createPool(options);
+  const turns = createTurns(options.maxConnections, systemClock);
+
+  async function onConnection<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    await turns.take();
+    try {
+      return await work(await unlessSilent(turns, () => pool.connect()));
+    } finally {
+      turns.giveBack();
+    }
+  }
+
+  const transaction = <T>(scope: string, work: (tx: Tx) => Promise<T>): Promise<T> =>
+    onConnection(async (client) => {
+      const send: Send = (statement) => ask(turns, client, statement);
+      try {
+        // The scope is '*' or checked ULIDs, so it can stand in the text and save a round trip.
+        await send({ text: `begin; set local lintel.org = '${scope}'`, query_timeout: answerWithinMs });
+        const result = await work({ ...queryable(send), transaction: true });
+        await send({ text: 'commit' });
+        client.release();
+        return result;
+      } catch (error) {
+        await rollback(client, error);
+        throw error;
+      }
+    });
+
+  const sendAlone: Send = (statement) =>
+    onConnection(async (client) => {
+      try {
+        const result = await ask(turns, client, statement);
+        client.release();
+        return result;
+      } catch (error) {
+        client.release(causeOf(error) instanceof pg.DatabaseError ? undefined : true);
+        throw error;
+      }
+    });
+
+  return {
+    inOrg: (orgIds, work) => transaction(scopeOf(orgIds), work),
+    asService: (work) => transaction('*', work),
+    direct: queryable(sendAlone),
+    connections: () => ({
+      idle: pool.idleCount,
+      busy: pool.totalCount - pool.idleCount,
+      waiting: turns.waiting(),
+    }),
+    isSilent: () => turns.isSilent(),
+    close: () => pool.end(),
+  };
+}
+
+function createPool(options: DatabaseOptions): pg.Pool {
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.maxConnections,
     // The role owns nothing, so that forced row-level security holds for every statement of the service.
     options: `-c role=${options.role ?? 'lintel_app'} -c idle_in_transaction_session_timeout=10000 -c statement_timeout=30000`,
-    connectionTimeoutMillis: 2_000,
+    connectionTimeoutMillis: answerWithinMs,
     // A server that can not be reached any more does not end a statement: without this its caller would wait for ever.
     query_timeout: 31_000,
     types,
@@ -69,33 +128,28 @@ export function createDatabase(options: DatabaseOptions): Database {
   pool.on('error', options.onError);
   // One that breaks during a transaction fails its statement; as an event that nobody hears it would end the process.
   pool.on('connect', (client) => void client.on('error', () => undefined));
+  return pool;
+}
 
-  async function transaction<T>(scope: string, work: (tx: Tx) => Promise<T>): Promise<T> {
-    const client = await pool.connect().catch(rethrow);
-    try {
-      // The scope is '*' or checked ULIDs, so it can stand in the text and save a round trip.
-      await client.query({ text: `begin; set local lintel.org = '${scope}'`, ...firstAnswer });
-      const result = await work({ ...queryable(client), transaction: true });
-      await client.query('commit');
-      client.release();
-      return result;
-    } catch (error) {
-      await rollback(client, error);
-      throw translate(error);
-    }
+type Statement = pg.QueryConfig & { readonly query_timeout?: number };
+type Send = (statement: Statement) => Promise<pg.QueryResult>;
+
+/** Takes down when nothing was heard of the database. That an idle connection was at hand is no sign of it. */
+async function unlessSilent<T>(turns: Turns, ask: () => Promise<T>): Promise<T> {
+  const sinceMs = systemClock.monotonicMs();
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof pg.DatabaseError) turns.answered();
+    else if (isTimeout(error)) turns.unanswered(sinceMs);
+    throw translate(error);
   }
+}
 
-  return {
-    inOrg: (orgIds, work) => transaction(scopeOf(orgIds), work),
-    asService: (work) => transaction('*', work),
-    direct: queryable(pool),
-    connections: () => ({
-      idle: pool.idleCount,
-      busy: pool.totalCount - pool.idleCount,
-      waiting: pool.waitingCount,
-    }),
-    close: () => pool.end(),
-  };
+async function ask(turns: Turns, client: pg.PoolClient, statement: Statement): Promise<pg.QueryResult> {
+  const result = await unlessSilent(turns, () => client.query(statement));
+  turns.answered();
+  return result;
 }
 
 function scopeOf(orgIds: string | readonly string[]): string {
@@ -105,7 +159,8 @@ function scopeOf(orgIds: string | readonly string[]): string {
 }
 
 async function rollback(client: pg.PoolClient, cause: unknown): Promise<void> {
-  if (isUnanswered(cause)) return client.release(true);
+  // Nothing that is asked on this connection now would be answered either.
+  if (isTimeout(causeOf(cause))) return client.release(true);
   try {
     await client.query('rollback');
     client.release();
@@ -115,25 +170,23 @@ async function rollback(client: pg.PoolClient, cause: unknown): Promise<void> {
   }
 }
 
-/** Nothing that is asked on this connection now would be answered either. */
-function isUnanswered(error: unknown): boolean {
-  const cause = error instanceof AppError ? error.cause : error;
-  return cause instanceof Error && cause.message === 'Query read timeout';
+function causeOf(error: unknown): unknown {
+  return error instanceof AppError ? error.cause : error;
 }
 
-function queryable(client: pg.Pool | pg.PoolClient): Queryable {
-  const run = async (query: SqlQuery) => {
-    try {
-      return await client.query({
-        name: preparedName(query.text),
-        text: query.text,
-        values: [...query.values],
-        ...(query.timeoutMs === undefined ? {} : { query_timeout: query.timeoutMs }),
-      });
-    } catch (error) {
-      throw translate(error);
-    }
-  };
+/** Of a statement, or of an attempt to connect. */
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && /timeout/i.test(error.message) && !(error instanceof pg.DatabaseError);
+}
+
+function queryable(send: Send): Queryable {
+  const run = ({ text, values, timeoutMs }: SqlQuery): Promise<pg.QueryResult> =>
+    send({
+      name: preparedName(text),
+      text,
+      values: [...values],
+      ...(timeoutMs === undefined ? {} : { query_timeout: timeoutMs }),
+    });
   const maybeOne = async <Row>(query: SqlQuery) => ((await run(query)).rows[0] as Row | undefined) ?? null;
   return {
     query: async <Row>(query: SqlQuery) => (await run(query)).rows as Row[],
@@ -145,10 +198,6 @@ function queryable(client: pg.Pool | pg.PoolClient): Queryable {
     },
     execute: async (query) => (await run(query)).rowCount ?? 0,
   };
-}
-
-function rethrow(error: unknown): never {
-  throw translate(error);
 }
 
 const connectionFaults = new Set([

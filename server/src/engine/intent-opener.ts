@@ -26,7 +26,7 @@ export function createIntentOpener(db: Database): IntentOpener {
       for (const { item, resolve, reject } of batch) alone(item).then(resolve, reject);
     }
   };
-  return { open: createBatches({ maxSize: 100, lanes: 2, run }) };
+  return { open: createBatches({ maxSize: 100, lanes: 2, run, endsAll: () => db.isSilent() }) };
 }
 
 async function openBatch(db: Database, batch: readonly Opening[]): Promise<void> {

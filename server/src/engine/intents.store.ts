@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { AuditOutcome } from '@lintel/contract/events';
-import type { Queryable, Tx } from '../db/database.ts';
+import { answerWithinMs, type Queryable, type Tx } from '../db/database.ts';
 import { sql } from '../db/sql.ts';
 import type { Actor } from '../kernel/call.ts';
 import { ulid } from '../kernel/ulid.ts';
@@ -61,7 +61,10 @@ interface RawVerdict {
   wait_ms: number;
 }
 
-/** T1 for many at once, in their order. See migrations/0015: one transaction in one round trip. */
+/**
+ * T1 for many at once, in their order. See migrations/0015: one transaction in one round trip. What a database that did
+ * not answer in time may have committed after all, recovery finds.
+ */
 export async function openIntents(db: Queryable, intents: readonly NewIntent[]): Promise<OpenVerdict[]> {
   const query = sql`
     select * from open_intents(${JSON.stringify(intents.map(intentRow))}, ${randomInt(counterStripes)})`;
@@ -69,9 +72,6 @@ export async function openIntents(db: Queryable, intents: readonly NewIntent[]):
   const byId = new Map(rows.map((row) => [row.out_id, verdictOf(row)]));
   return intents.map(({ id }) => byId.get(id) ?? { kind: 'stale' });
 }
-
-/** A database that does not answer is told to the caller soon. What it may have committed after all, recovery finds. */
-const answerWithinMs = 2_000;
 
 /** Counters are striped, so that one busy organization does not queue on one row. */
 const counterStripes = 16;

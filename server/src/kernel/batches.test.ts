@@ -79,4 +79,22 @@ describe('batches', () => {
     ]);
     expect(await add(3)).toBe(3);
   });
+
+  it('reject those who wait, too, after an error that ends all, and nobody after another one', async () => {
+    const errors = ['gone', 'unlucky'];
+    const add = createBatches<number, number>({
+      lanes: 1,
+      maxSize: 1,
+      run: async ([first]) => {
+        const error = errors.shift();
+        if (error !== undefined) throw new Error(error);
+        first?.resolve(first.item);
+      },
+      endsAll: (error) => error instanceof Error && error.message === 'gone',
+    });
+    const rejected = { status: 'rejected' };
+    expect(await Promise.allSettled([add(1), add(2), add(3)])).toMatchObject([rejected, rejected, rejected]);
+    const served = { status: 'fulfilled', value: 5 };
+    expect(await Promise.allSettled([add(4), add(5)])).toMatchObject([rejected, served]);
+  });
 });

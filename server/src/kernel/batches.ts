@@ -11,6 +11,8 @@ export interface BatchOptions<Item, Result> {
   readonly lanes: number;
   /** Settles every one it is given. Its lane is free again when it returns. */
   readonly run: (batch: readonly Waiting<Item, Result>[]) => Promise<void>;
+  /** After such an error those who wait would only wait longer for the same: they share it. */
+  readonly endsAll?: (error: unknown) => boolean;
 }
 
 /** Gathers what arrives while earlier batches are under way, so that many callers share one piece of work. */
@@ -26,7 +28,8 @@ export function createBatches<Item, Result>(
     while (waiting.length > 0) {
       const batch = waiting.splice(0, options.maxSize);
       await options.run(batch).catch((error: unknown) => {
-        for (const { reject } of batch) reject(error);
+        const refused = options.endsAll?.(error) ? [...batch, ...waiting.splice(0)] : batch;
+        for (const { reject } of refused) reject(error);
       });
     }
     busyLanes -= 1;

@@ -20,6 +20,11 @@ export async function refusedOnlyAfresh<T>(call: Pick<Call, 'recalled'>, work: (
   try {
     return await work();
   } catch (error) {
-    throw call.recalled === true && error instanceof AppError ? new StaleDecision() : error;
+    throw call.recalled === true && isRefusal(error) ? new StaleDecision() : error;
   }
+}
+
+/** That the service can not answer says nothing about the caller, and asking again would only take as long again. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof AppError && error.code !== 'unavailable';
 }

@@ -62,7 +62,7 @@ describe(`a wire to the database, seed ${seed}`, () => {
     return { statuses: [...statuses], slowestMs, commands: scene.commands() - before };
   }
 
-  it('6: that lets nothing through: 503 within seconds, and no command', async () => {
+  it('6: that lets nothing through: 503 within two seconds, and no command', async () => {
     const { statuses, slowestMs, commands } = await whileNothingComesThrough(node);
     expect({ statuses, commands }).toEqual({ statuses: [503], commands: 0 });
     const faulty = await withMutant('opens without database', whileNothingComesThrough);
@@ -70,11 +70,11 @@ describe(`a wire to the database, seed ${seed}`, () => {
     note({
       test: 6,
       name: 'database unreachable',
-      counts: `16 opens: 16 × 503, slowest ${Math.round(slowestMs)} ms, 0 commands`,
-      violations: 0,
+      counts: `16 opens: 16 × 503, slowest ${Math.round(slowestMs)} ms, ${commands} commands`,
+      violations: commands,
       mutants: `opens without database: ${faulty.commands} commands`,
     });
-    expect(slowestMs).toBeLessThan(scaled(15_000, 5_000));
+    expect(slowestMs).toBeLessThan(scaled(10_000, 2_000));
   }, 60_000);
 
   /** Every call of a kind is cut with some chance: half of those arrive, half do not. Nobody learns which. */
@@ -96,7 +96,8 @@ describe(`a wire to the database, seed ${seed}`, () => {
   it('7: that is cut while T1 or T2 commits: nothing doubled, no outcome lost', async () => {
     const wanted = scaled(20, 1_000);
     const scene = await loseAcknowledgements(node, wanted);
-    expect(await scene.violations()).toEqual([]);
+    const violations = await scene.violations();
+    expect(violations).toEqual([]);
     const withoutT1 = await withMutant('assumes T1', async (mutant) =>
       (await loseAcknowledgements(mutant, 8, [ofT1])).violations(),
     );
@@ -109,7 +110,7 @@ describe(`a wire to the database, seed ${seed}`, () => {
       test: 7,
       name: 'commit acknowledgement lost',
       counts: `${wanted} cut, ${scene.callers.wishes.length} opens`,
-      violations: 0,
+      violations: violations.length,
       mutants: `assumes T1: ${withoutT1.length} violations; assumes T2: ${withoutT2.length} violations`,
     });
   }, 900_000);

@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { createTurns } from './turns.ts';
+
+function turnsAt(connections: number) {
+  const clock = { nowMs: 0 };
+  const turns = createTurns(connections, { monotonicMs: () => clock.nowMs });
+  /** The names of those who got their turn, or were refused. */
+  const log: string[] = [];
+  const take = (name: string): void => {
+    turns.take().then(
+      () => log.push(name),
+      () => log.push(`not ${name}`),
+    );
+  };
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+  return { clock, turns, log, take, settled };
+}
+
+describe('turns', () => {
+  it('are given in order, no more at once than there are connections', async () => {
+    const { turns, log, take, settled } = turnsAt(2);
+    for (const name of ['a', 'b', 'c', 'd']) take(name);
+    await settled();
+    expect([log, turns.waiting()]).toEqual([['a', 'b'], 2]);
+    turns.giveBack();
+    await settled();
+    expect(log).toEqual(['a', 'b', 'c']);
+    turns.giveBack();
+    turns.giveBack();
+    turns.giveBack();
+    take('e');
+    await settled();
+    expect([log, turns.waiting()]).toEqual([['a', 'b', 'c', 'd', 'e'], 0]);
+  });
+
+  it('are refused to all who wait when nobody is answered', async () => {
+    const { clock, turns, log, take, settled } = turnsAt(1);
+    for (const name of ['a', 'b', 'c']) take(name);
+    clock.nowMs = 1_500;
+    turns.unanswered(0);
+    await settled();
+    expect(log).toEqual(['a', 'not b', 'not c']);
+    expect(turns.isSilent()).toBe(true);
+    turns.giveBack();
+    take('d');
+    await settled();
+    expect(log.at(-1)).toBe('d');
+  });
+
+  it('are waited for as long as others are answered', async () => {
+    const { clock, turns, log, take, settled } = turnsAt(1);
+    for (const name of ['a', 'b']) take(name);
+    clock.nowMs = 700;
+    turns.answered();
+    clock.nowMs = 1_500;
+    turns.unanswered(0);
+    await settled();
+    expect([log, turns.waiting(), turns.isSilent()]).toEqual([['a'], 1, false]);
+    turns.giveBack();
+    await settled();
+    expect(log).toEqual(['a', 'b']);
+  });
+
+  it('are quiet no longer than until the next answer', () => {
+    const { turns } = turnsAt(1);
+    turns.unanswered(0);
+    expect(turns.isSilent()).toBe(true);
+    turns.answered();
+    expect(turns.isSilent()).toBe(false);
+  });
+});
