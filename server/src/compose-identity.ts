@@ -14,6 +14,7 @@ import { createBuiltinSessions, type SessionProvider } from './identity/session-
 import type { Clock } from './kernel/clock.ts';
 import type { Logger } from './kernel/logger.ts';
 import type { Secret } from './kernel/secret.ts';
+import { createTicker, type Ticker } from './kernel/ticker.ts';
 
 export interface IdentityParts {
   readonly config: Config;
@@ -24,14 +25,12 @@ export interface IdentityParts {
   readonly rootOrgId: string;
 }
 
-export interface ComposedIdentity {
+export interface ComposedIdentity extends Pick<Ticker, 'start' | 'stop'> {
   readonly sessions: SessionProvider;
   readonly accounts: Accounts;
   readonly provisioning: Provisioning;
   /** Null where an external provider signs people in. */
   readonly builtin: BuiltinProvider | null;
-  start(): void;
-  stop(): void;
 }
 
 const externalTimeoutMs = 2_000;
@@ -66,20 +65,7 @@ export function composeIdentity(parts: IdentityParts): ComposedIdentity {
 }
 
 /** Attempts, flows and sessions that are over go, on whichever node comes first. */
-function createCleaning({ db, logger }: IdentityParts): Pick<ComposedIdentity, 'start' | 'stop'> {
-  let timer: NodeJS.Timeout | undefined;
-  const clean = () => {
-    deleteExpired(db.direct).catch((error: unknown) => {
-      logger.warn({ err: error }, 'expired sign-in records could not be removed');
-    });
-  };
-  return {
-    start() {
-      timer ??= setInterval(clean, cleaningMs).unref();
-    },
-    stop() {
-      clearInterval(timer);
-      timer = undefined;
-    },
-  };
+function createCleaning({ db, logger }: IdentityParts): Ticker {
+  const trouble = 'expired sign-in records could not be removed';
+  return createTicker({ everyMs: cleaningMs, work: () => deleteExpired(db.direct), logger, trouble });
 }

@@ -137,7 +137,7 @@ function lifeOf(
       retention.start();
     },
     stop: async () => {
-      identity.stop();
+      await identity.stop();
       await retention.stop();
       await images.stop();
       await engine.stop();

@@ -1,5 +1,6 @@
 import type { Database } from '../db/database.ts';
 import type { Logger } from '../kernel/logger.ts';
+import { createTicker } from '../kernel/ticker.ts';
 import { ensureAuditPartitions } from './audit-partitions.store.ts';
 
 export interface AuditPartitions {
@@ -9,7 +10,7 @@ export interface AuditPartitions {
   stop(): Promise<void>;
 }
 
-const intervalMs = 3_600_000;
+const everyMs = 3_600_000;
 /** Two weeks ahead, so that even a long fault of this does no harm. */
 const daysKept = 15;
 
@@ -21,30 +22,17 @@ export function createAuditPartitions(
   db: Pick<Database, 'direct'>,
   logger: Pick<Logger, 'warn'>,
 ): AuditPartitions {
-  let timer: NodeJS.Timeout | undefined;
-  let running: Promise<void> = Promise.resolve();
-
-  async function ensure(): Promise<void> {
-    try {
-      await ensureAuditPartitions(db.direct, daysKept);
-    } catch (error) {
-      logger.warn({ err: error }, 'the daily audit partitions could not be made; trying again in an hour');
-    }
-  }
-  const run = (): Promise<void> => {
-    running = running.then(ensure);
-    return running;
-  };
-
+  const ticker = createTicker({
+    everyMs,
+    work: () => ensureAuditPartitions(db.direct, daysKept),
+    logger,
+    trouble: 'the daily audit partitions could not be made; trying again in an hour',
+  });
   return {
     start: () => {
-      timer = setInterval(() => void run(), intervalMs);
-      timer.unref();
-      return run();
+      ticker.start();
+      return ticker.turn();
     },
-    stop: () => {
-      clearInterval(timer);
-      return running;
-    },
+    stop: () => ticker.stop(),
   };
 }

@@ -1,46 +1,24 @@
 import { findOrgScope } from '../auth/principal.store.ts';
 import type { OrgScope } from '../kernel/call.ts';
 import type { Logger } from '../kernel/logger.ts';
+import { createTicker, type Ticker } from '../kernel/ticker.ts';
 import { openHoldOf } from '../policy/open-holds.ts';
 import { carryOut, type DecidedAction } from './carry-out.ts';
 import { type CloseJob, claimDueCloses, deleteCloseJob } from './close-jobs.store.ts';
 import type { EngineDeps } from './engine.ts';
 import { systemIntent } from './system-intent.ts';
 
-export interface CloseJobs {
-  start(): void;
-  stop(): Promise<void>;
-}
-
 const lookEveryMs = 500;
 const batch = 50;
 
 /** Closes what was opened for a time on devices that can not do so themselves. */
-export function createCloseJobs(deps: EngineDeps, logger: Logger): CloseJobs {
-  let timer: NodeJS.Timeout | undefined;
-  let running: Promise<void> = Promise.resolve();
-
-  async function tick(): Promise<void> {
-    try {
-      const due = await deps.db.asService((tx) => claimDueCloses(tx, batch));
-      await Promise.all(due.map((job) => closeDoor(deps, logger, job)));
-    } catch (error) {
-      logger.warn({ err: error }, 'the doors to close could not be looked up; it is tried again');
-    }
-  }
-
-  return {
-    start: () => {
-      timer = setInterval(() => {
-        running = running.then(tick);
-      }, lookEveryMs);
-      timer.unref();
-    },
-    stop: () => {
-      clearInterval(timer);
-      return running;
-    },
+export function createCloseJobs(deps: EngineDeps, logger: Logger): Ticker {
+  const work = async (): Promise<void> => {
+    const due = await deps.db.asService((tx) => claimDueCloses(tx, batch));
+    await Promise.all(due.map((job) => closeDoor(deps, logger, job)));
   };
+  const trouble = 'the doors to close could not be looked up; it is tried again';
+  return createTicker({ everyMs: lookEveryMs, work, logger, trouble });
 }
 
 async function closeDoor(deps: EngineDeps, logger: Logger, job: CloseJob): Promise<void> {

@@ -2,6 +2,7 @@ import { originOf, recordEvent } from '../audit/audit.store.ts';
 import { findOrgScope } from '../auth/principal.store.ts';
 import { type OrgScope, systemCall } from '../kernel/call.ts';
 import type { Logger } from '../kernel/logger.ts';
+import { createTicker, type Ticker } from '../kernel/ticker.ts';
 import { ulid } from '../kernel/ulid.ts';
 import { nextWindowChange, openHoldOf } from '../policy/open-holds.ts';
 import { actionDetails, conduct, type DecidedAction, deadlineMs } from './carry-out.ts';
@@ -22,42 +23,19 @@ import {
 import { openersOf } from './portals.ts';
 import { systemIntent } from './system-intent.ts';
 
-export interface Holds {
-  start(): void;
-  stop(): Promise<void>;
-}
-
 const lookEveryMs = 500;
 const batch = 50;
 
 /** Opens what is to be held open when its window begins, once for each window, and has it closed at the end. */
-export function createHolds(deps: EngineDeps, logger: Logger): Holds {
-  let timer: NodeJS.Timeout | undefined;
-  let running: Promise<void> = Promise.resolve();
-
-  async function tick(): Promise<void> {
-    try {
-      const jobs = await deps.db.asService((tx) => claimDueHoldJobs(tx, batch));
-      for (const job of jobs) await lookAt(deps, job);
-      const due = await deps.db.asService((tx) => claimDueOpens(tx, batch));
-      await Promise.all(due.map((open) => openHeld(deps, logger, open)));
-    } catch (error) {
-      logger.warn({ err: error }, 'the holds could not be looked at; it is tried again');
-    }
-  }
-
-  return {
-    start: () => {
-      timer = setInterval(() => {
-        running = running.then(tick);
-      }, lookEveryMs);
-      timer.unref();
-    },
-    stop: () => {
-      clearInterval(timer);
-      return running;
-    },
+export function createHolds(deps: EngineDeps, logger: Logger): Ticker {
+  const work = async (): Promise<void> => {
+    const jobs = await deps.db.asService((tx) => claimDueHoldJobs(tx, batch));
+    for (const job of jobs) await lookAt(deps, job);
+    const due = await deps.db.asService((tx) => claimDueOpens(tx, batch));
+    await Promise.all(due.map((open) => openHeld(deps, logger, open)));
   };
+  const trouble = 'the holds could not be looked at; it is tried again';
+  return createTicker({ everyMs: lookEveryMs, work, logger, trouble });
 }
 
 /** Writes down what is to be open now. Read after the claim, so what it does not see changes the claim. */

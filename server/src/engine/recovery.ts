@@ -1,5 +1,6 @@
 import type { Database } from '../db/database.ts';
 import type { Logger } from '../kernel/logger.ts';
+import { createTicker } from '../kernel/ticker.ts';
 import { expireApprovals, forgetOldApprovals } from './approvals.store.ts';
 import {
   deleteExpiredConfirmations,
@@ -26,36 +27,30 @@ const anyAgeMinutes = 7 * 24 * 60;
  * not be known: it becomes `unknown`, with its event in the audit log, and is never sent again.
  */
 export function createRecovery({ db, logger }: { db: Database; logger: Logger }): Recovery {
-  let timer: NodeJS.Timeout | undefined;
-  let running: Promise<void> = Promise.resolve();
-
-  async function tick(maxAgeMinutes: number): Promise<void> {
-    try {
-      const recovered = await recoverOrphans(db, maxAgeMinutes);
-      if (recovered > 0) logger.warn({ recovered }, 'commands of a lost node were closed as unknown');
-      await db.asService(async (tx) => {
-        await forgetOldKeys(tx);
-        await deleteExpiredConfirmations(tx);
-        await expireApprovals(tx);
-        await forgetOldApprovals(tx);
-      });
-    } catch (error) {
-      logger.warn({ err: error }, 'recovery could not run; it will try again');
-    }
-  }
-
+  let maxAgeMinutes = anyAgeMinutes;
+  const work = async (): Promise<void> => {
+    const recovered = await recoverOrphans(db, maxAgeMinutes);
+    maxAgeMinutes = youngMinutes;
+    if (recovered > 0) logger.warn({ recovered }, 'commands of a lost node were closed as unknown');
+    await db.asService(async (tx) => {
+      await forgetOldKeys(tx);
+      await deleteExpiredConfirmations(tx);
+      await expireApprovals(tx);
+      await forgetOldApprovals(tx);
+    });
+  };
+  const ticker = createTicker({
+    everyMs,
+    work,
+    logger,
+    trouble: 'recovery could not run; it will try again',
+  });
   return {
     async start() {
-      await tick(anyAgeMinutes);
-      timer = setInterval(() => {
-        running = tick(youngMinutes);
-      }, everyMs);
-      timer.unref();
+      await ticker.turn();
+      ticker.start();
     },
-    async stop() {
-      clearInterval(timer);
-      await running;
-    },
+    stop: () => ticker.stop(),
   };
 }
 
