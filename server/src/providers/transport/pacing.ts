@@ -6,9 +6,12 @@ export interface Pacing {
   placeMs(wantedMs: number): number;
 }
 
-/** A second, wherever it begins, touches five slots: so at most five in a hundred are in it. */
+/**
+ * At most five in a hundred may be in one second, wherever it begins. It touches five slots, and six when the process
+ * stood still for a moment before it and is late with those of the slot before.
+ */
 const slotMs = 250;
-const shareOfSlot = 0.01;
+const shareOfSlot = 0.05 / 6;
 /** A few links are not held up. */
 const leastInSlot = 2;
 
@@ -26,16 +29,20 @@ export function createPacing({ monotonicMs }: Pick<Clock, 'monotonicMs'>): Pacin
       const now = monotonicMs();
       forgetPast(Math.floor(now / slotMs));
       const ahead = [...taken.values()].reduce((sum, count) => sum + count, 0);
-      const room = Math.max(leastInSlot, Math.floor(ahead * shareOfSlot));
+      const perSlot = Math.max(leastInSlot, ahead * shareOfSlot);
       const first = Math.floor((now + wantedMs) / slotMs);
       let slot = first;
-      while ((taken.get(slot) ?? 0) >= room) slot += 1;
+      while ((taken.get(slot) ?? 0) >= roomIn(slot, perSlot)) slot += 1;
       const before = taken.get(slot) ?? 0;
       taken.set(slot, before + 1);
-      return slot === first ? wantedMs : (slot + before / room) * slotMs - now;
+      return slot === first ? wantedMs : (slot + before / roomIn(slot, perSlot)) * slotMs - now;
     },
   };
 }
+
+/** Whole numbers that are `perSlot` on average over any stretch: 2.5 is 2 and 3 in turn. */
+const roomIn = (slot: number, perSlot: number): number =>
+  Math.floor((slot + 1) * perSlot) - Math.floor(slot * perSlot);
 
 /** All links of this process share it: only together can they be a crowd. */
 const pacing = createPacing(systemClock);
