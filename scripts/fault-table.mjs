@@ -4,7 +4,6 @@
 /** What stands elsewhere and belongs to the same list. */
 const elsewhere = [
   [11, 'split brain', 'server/test/cluster-faults.test.ts'],
-  [13, 'thundering herd', 'server/test/providers/mqtt-soak.test.ts'],
   [31, 'IDOR matrix', 'server/test/cross-tenant.test.ts'],
   [32, 'role matrix', 'server/test/role-matrix.test.ts'],
   [33, 'mass assignment', 'server/test/bad-input.test.ts'],

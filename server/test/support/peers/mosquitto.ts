@@ -26,6 +26,8 @@ export interface Mosquitto {
   reload(files: Readonly<Record<string, string>>): void;
   /** What clients have published on topics that fit, as the broker itself wrote it down; needs `logs`. */
   published(topic: RegExp): string[];
+  /** The id of every client it let in, one for each time; needs `logs`. */
+  admitted(): string[];
   client(options?: IClientOptions): Promise<MqttClient>;
   close(): Promise<void>;
 }
@@ -50,6 +52,7 @@ export async function startMosquitto({
   writeFileSync(join(dir, 'mosquitto.conf'), `${config.join('\n').replaceAll('{dir}', dir)}\n`);
   const clients: MqttClient[] = [];
   let broker: ChildProcess | null = null;
+  const logText = (): string => readFileSync(join(dir, 'log'), 'utf8');
 
   const start = async (): Promise<void> => {
     broker = spawn('/usr/sbin/mosquitto', ['-c', join(dir, 'mosquitto.conf')], { stdio: 'ignore' });
@@ -71,8 +74,9 @@ export async function startMosquitto({
       write(contents);
       broker?.kill('SIGHUP');
     },
-    published: (topic) =>
-      publishedTopics(readFileSync(join(dir, 'log'), 'utf8')).filter((name) => topic.test(name)),
+    published: (topic) => publishedTopics(logText()).filter((name) => topic.test(name)),
+    admitted: () =>
+      [...logText().matchAll(/: New client connected from \S+ as (\S+) /g)].map(([, id = '']) => id),
     client: async (options = {}) => {
       const client = await connectAsync({ host: '127.0.0.1', port, protocolVersion: 5, ...options });
       clients.push(client);
