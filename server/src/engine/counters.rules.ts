@@ -1,4 +1,5 @@
 import type { Principal } from '../kernel/call.ts';
+import { mayOpen } from '../policy/verb-rules.ts';
 import type { Verb } from '../providers/provider.ts';
 
 export type CounterKey = 'door_opens' | 'voice_invocations';
@@ -10,8 +11,8 @@ export const counterPeriods: Readonly<Record<CounterKey, readonly CounterPeriod[
   voice_invocations: ['day'],
 };
 
-/** What an action consumes, in one order. Only an open counts; through a credential it is a voice invocation too. */
+/** What an action consumes, in one order. Only what may open counts; through a credential it is a voice invocation too. */
 export function countersOf(verb: Verb, principal: Principal): readonly CounterKey[] {
-  if (verb !== 'open') return [];
+  if (!mayOpen(verb)) return [];
   return principal.kind === 'user' ? ['door_opens'] : ['door_opens', 'voice_invocations'];
 }

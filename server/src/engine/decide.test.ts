@@ -10,7 +10,9 @@ import {
   randomOf,
   snapshotOf,
 } from '../../test/support/decision-worlds.ts';
-import type { StoredPolicy } from '../policy/org-policies.ts';
+import { type CedarRequest, keyOf } from '../policy/cedar-values.ts';
+import type { ActivePolicy, CedarRule, OrgPolicies, StoredPolicy } from '../policy/org-policies.ts';
+import type { PolicySnapshot } from '../policy/typed-rules.ts';
 import { type DecisionFacts, decide } from './decide.ts';
 
 const cases = scaled(100_000, 1_000_000);
@@ -23,6 +25,44 @@ interface Change {
   readonly facts?: (facts: DecisionCase) => Partial<DecisionFacts>;
   readonly path?: (path: readonly string[]) => readonly string[];
   readonly zones?: (zones: Readonly<Record<string, string>>) => Record<string, string>;
+  /** Of a custom policy. The case is the one that is asked when the rule is. */
+  readonly cedar?: (rule: CedarRule, current: () => DecisionCase) => CedarRule;
+}
+
+/** With other custom policies. */
+function withCedar({ orgs }: PolicySnapshot, change: (rule: CedarRule) => CedarRule): PolicySnapshot {
+  const changed = (policies: readonly ActivePolicy[]) =>
+    policies.map((policy) =>
+      policy.rule.kind === 'cedar' ? { ...policy, rule: change(policy.rule) } : policy,
+    );
+  const each = (index: OrgPolicies['byDevice']) =>
+    new Map([...index].map(([id, policies]) => [id, changed(policies)]));
+  return {
+    orgs: orgs.map((org) => ({
+      ...org,
+      orgWide: changed(org.orgWide),
+      byIntegration: each(org.byIntegration),
+      byDevice: each(org.byDevice),
+    })),
+  };
+}
+
+/** It is asked only some of what it should be. */
+function onlyAbout(isAsked: (request: CedarRequest, asked: DecisionCase) => boolean): Change {
+  return {
+    cedar: (rule, current) => ({
+      ...rule,
+      policy: () => {
+        const policy = rule.policy();
+        return (
+          policy && {
+            ...policy,
+            satisfied: (request) => isAsked(request, current()) && policy.satisfied(request),
+          }
+        );
+      },
+    }),
+  };
 }
 
 /** The engine, with one thing about it changed. */
@@ -31,8 +71,12 @@ function engineOf(world: DecisionWorld, change: Change = {}): (asked: DecisionCa
     .map(change.policy ?? ((policy) => policy))
     .filter((policy) => policy !== null);
   const path = change.path?.(world.org.path) ?? world.org.path;
-  const policies = snapshotOf(path, change.zones?.(world.zones) ?? world.zones, stored);
+  const real = snapshotOf(path, change.zones?.(world.zones) ?? world.zones, stored);
+  const { cedar } = change;
+  let current: DecisionCase;
+  const policies = cedar === undefined ? real : withCedar(real, (rule) => cedar(rule, () => current));
   return (asked) => {
+    current = asked;
     const { principal, org, target, openers, verb, nowMs } = asked;
     const answer = decide({
       principal,
@@ -130,6 +174,23 @@ describe('the decision', () => {
     ['forgets the capability', { policy: (policy) => ({ ...policy, capability: null }) }],
     ['ends quiet hours a minute early', { policy: earlier }],
     ['forgets what a portal opens through', { facts: () => ({ openers: [] }) }],
+    [
+      'asks Cedar about the portal only',
+      onlyAbout(({ resource }, { target }) => keyOf(resource) === `Entity::${target.entityId}`),
+    ],
+    [
+      'asks a custom policy of one device about all places',
+      { cedar: (rule) => ({ ...rule, within: { integrationId: null, deviceId: null } }) },
+    ],
+    [
+      'asks Cedar about a toggle only as one',
+      onlyAbout(({ action }, { verb }) => keyOf(action) === `Action::${verb}`),
+    ],
+    [
+      'takes a toggle for nothing but an open',
+      { facts: ({ verb }) => ({ verb: verb === 'toggle' ? 'open' : verb }) },
+    ],
+    ['takes a toggle for a close', { facts: ({ verb }) => ({ verb: verb === 'toggle' ? 'close' : verb }) }],
     ['forgets calendars', { policy: (policy) => (policy.policyType === 'holiday_calendar' ? null : policy) }],
     ['is an hour late', { facts: ({ nowMs }) => ({ nowMs: nowMs - 3_600_000 }) }],
   ])('would be told apart if it %s', (name, change) => {

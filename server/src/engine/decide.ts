@@ -9,6 +9,7 @@ import {
   timedAnswer,
   typedRules,
 } from '../policy/typed-rules.ts';
+import { mayOpen } from '../policy/verb-rules.ts';
 
 export interface Decision {
   readonly effect: 'allow' | 'confirm' | 'approve' | 'deny';
@@ -118,7 +119,7 @@ function strictest(reasons: readonly Reason[]): Decision['effect'] {
 
 /** Closing never needs more than opening, and safety never waits for a confirmation: so closing needs none. */
 function agentConfirmation({ principal, verb }: DecisionFacts): readonly Reason[] {
-  if (principal.kind !== 'agent' || principal.confirmationMode === 'policy' || verb === 'close') return [];
+  if (principal.kind !== 'agent' || principal.confirmationMode === 'policy' || !mayOpen(verb)) return [];
   const human = principal.confirmationMode === 'human';
   return [
     {

@@ -149,7 +149,8 @@ describe('what an action consumes', () => {
     ['open', key(null), ['door_opens', 'voice_invocations']],
     ['open', agent(['E']), ['door_opens', 'voice_invocations']],
     ['close', key(null), []],
-    ['toggle', key(null), []],
+    ['toggle', key(null), ['door_opens', 'voice_invocations']],
+    ['toggle', user, ['door_opens']],
   ] as const)('%s', (verb, principal, keys) => {
     expect(countersOf(verb, principal)).toEqual(keys);
   });

@@ -55,7 +55,7 @@ function success(
     state_source: state === 'unknown' ? 'unknown' : observed === null ? 'commanded' : 'observed',
     executed_at: toRfc3339(now),
     latency_ms: latencyMs,
-    ...(action.verb === 'open' && action.pulseSeconds !== null
+    ...((action.verb === 'open' || state === 'open') && action.pulseSeconds !== null
       ? { door_open_duration_seconds: action.pulseSeconds }
       : {}),
     ...(action.degradation ? { degradation: action.degradation } : {}),

@@ -2,11 +2,13 @@ import { AppError, invalid, notFound } from '../kernel/app-error.ts';
 import { type OrgScope, type Principal, principalId } from '../kernel/call.ts';
 import { sha256Canonical } from '../kernel/canonical-json.ts';
 import { openHoldOf } from '../policy/open-holds.ts';
+import { mayOpen } from '../policy/verb-rules.ts';
 import type { ProviderManifest, Verb } from '../providers/provider.ts';
 import { pulseOwnerOf } from '../providers/record-rules.ts';
 import { actionIdOf, pulseSeconds, resolveToggle, verbOf } from './action.rules.ts';
 import { type Decision, decide } from './decide.ts';
 import type { EngineDeps } from './engine.ts';
+import type { OpenerInterval } from './intents.store.ts';
 import { findPortalStatus, openersOf } from './portals.ts';
 import { findStatus, type Target } from './target.store.ts';
 
@@ -30,6 +32,9 @@ export interface PreparedAction {
   /** Binds proofs and idempotency keys to organization, principal, entity, action and exact payload. */
   readonly fingerprint: Buffer;
   readonly decision: Decision;
+  readonly payload: unknown;
+  /** For a portal: what it opens through, and how often that may be opened. */
+  readonly openers: readonly OpenerInterval[];
 }
 
 export async function prepareAction(
@@ -55,7 +60,7 @@ export async function prepareAction(
     actionId,
     // What is held open is not closed again by an open.
     pulseSeconds: openHoldOf(policies, target, nowMs) === null ? pulse : null,
-    minIntervalMs: verb === 'open' ? minIntervalMs(target, manifest) : 0,
+    minIntervalMs: mayOpen(verb) ? minIntervalMs(target, manifest) : 0,
     fingerprint: sha256Canonical([
       org.id,
       principalId(principal),
@@ -64,7 +69,15 @@ export async function prepareAction(
       request.payload,
     ]),
     decision: decide({ principal, org, target, verb, openers, policies, nowMs }),
+    payload: request.payload,
+    openers: mayOpen(verb) ? openers.map((opener) => intervalOf(deps, opener)) : [],
   };
+}
+
+function intervalOf({ providers }: EngineDeps, opener: Target): OpenerInterval {
+  const { entityId, integrationId, providerType } = opener;
+  const manifest = providers.manifest(providerType);
+  return { entityId, integrationId, minIntervalMs: manifest === null ? 0 : minIntervalMs(opener, manifest) };
 }
 
 /** An action the entity does not have, or its provider can not do, is the 501. */
@@ -105,7 +118,7 @@ async function resolved(deps: EngineDeps, org: OrgScope, target: Target, verb: V
 }
 
 function pulseOf(payload: unknown, target: Target, manifest: ProviderManifest, verb: Verb): number | null {
-  if (verb === 'close') return null;
+  if (!mayOpen(verb)) return null;
   const choice = pulseSeconds({
     payload,
     entityMetadata: target.metadata,
@@ -116,14 +129,17 @@ function pulseOf(payload: unknown, target: Target, manifest: ProviderManifest, v
   return choice.seconds;
 }
 
-/** When the service must close again what it opens: where the device does not do so itself. */
+/**
+ * When the service must close again what it may have opened: where the device does not do so itself. If a toggle has
+ * closed the door instead, it is closed twice.
+ */
 export function closeAfterMs({
   verb,
   pulseSeconds,
   manifest,
   target,
 }: Pick<PreparedAction, 'verb' | 'pulseSeconds' | 'manifest' | 'target'>): number | null {
-  return verb === 'open' && pulseSeconds !== null && pulseOwnerOf(manifest, target) === 'server'
+  return mayOpen(verb) && pulseSeconds !== null && pulseOwnerOf(manifest, target) === 'server'
     ? pulseSeconds * 1000
     : null;
 }

@@ -39,11 +39,24 @@ export interface DayWindow {
   readonly end: number;
 }
 
+export interface WindowRule {
+  readonly kind: 'window';
+  readonly windows: readonly DayWindow[];
+  readonly onHolidays: boolean;
+}
+
+export interface CedarRule {
+  readonly kind: 'cedar';
+  readonly policy: () => CompiledCedar | null;
+  /** It is asked about the places in here only. */
+  readonly within: Pick<StoredPolicy, 'integrationId' | 'deviceId'>;
+}
+
 export type ActiveRule =
   | { readonly kind: 'always' }
-  | { readonly kind: 'window'; readonly windows: readonly DayWindow[]; readonly onHolidays: boolean }
+  | WindowRule
   | { readonly kind: 'span'; readonly span: Span }
-  | { readonly kind: 'cedar'; readonly policy: () => CompiledCedar | null }
+  | CedarRule
   | { readonly kind: 'threshold'; readonly count: number }
   | { readonly kind: 'holidays'; readonly days: ReadonlySet<number> };
 
@@ -152,6 +165,15 @@ export function policiesAt(
   return ofIntegration.length + ofDevice.length === 0 ? nothing : [...ofIntegration, ...ofDevice];
 }
 
+/** The same as the index above, for one policy. */
+export function isWithin(
+  { integrationId, deviceId }: CedarRule['within'],
+  place: { readonly integrationId: string; readonly deviceId: string },
+): boolean {
+  if (deviceId !== null) return deviceId === place.deviceId;
+  return integrationId === null || integrationId === place.integrationId;
+}
+
 function append<T>(index: Map<string, T[]>, key: string, item: T): void {
   const known = index.get(key);
   if (known === undefined) index.set(key, [item]);
@@ -179,7 +201,7 @@ function coversSwitching(capability: string | null): boolean {
   return capability === null || capability === 'switchable';
 }
 
-type RuleMaker = (config: StoredPolicy['config'], id: string) => ActiveRule;
+type RuleMaker = (config: StoredPolicy['config'], row: StoredPolicy) => ActiveRule;
 
 /** Kinds that are not here have no say in entity actions. */
 const ruleMakers: Partial<Record<PolicyType, RuleMaker>> = {
@@ -193,9 +215,10 @@ const ruleMakers: Partial<Record<PolicyType, RuleMaker>> = {
     windows: curfewWindows(config as PolicyConfig<'invitation_curfew'>),
     onHolidays: false,
   }),
-  cedar: (config, id) => ({
+  cedar: (config, { id, integrationId, deviceId }) => ({
     kind: 'cedar',
     policy: once(() => customPolicy(id, (config as PolicyConfig<'cedar'>).policy)),
+    within: { integrationId, deviceId },
   }),
   approval_threshold: (config) => ({
     kind: 'threshold',
@@ -207,8 +230,8 @@ const ruleMakers: Partial<Record<PolicyType, RuleMaker>> = {
   }),
 };
 
-function ruleOf({ policyType, config, id }: StoredPolicy): ActiveRule | null {
-  return ruleMakers[policyType]?.(config, id) ?? null;
+function ruleOf(row: StoredPolicy): ActiveRule | null {
+  return ruleMakers[row.policyType]?.(row.config, row) ?? null;
 }
 
 function once<T>(make: () => T): () => T {

@@ -1,9 +1,19 @@
 import { type AccessFacts, type AccessPlace, isOutput, kindsOf } from './access-facts.ts';
-import { type CompiledCedar, holds } from './cedar-engine.ts';
+import { holds } from './cedar-engine.ts';
 import { cedarRequest } from './cedar-facts.ts';
-import type { CedarRequest } from './cedar-values.ts';
+import type { CedarRecord, CedarRequest } from './cedar-values.ts';
 import { reaches, windowAt } from './hold-rules.ts';
-import { type ActivePolicy, type DayWindow, kindBits, type OrgPolicies, policiesAt } from './org-policies.ts';
+import {
+  type ActivePolicy,
+  type CedarRule,
+  type DayWindow,
+  isWithin,
+  kindBits,
+  type OrgPolicies,
+  policiesAt,
+  type WindowRule,
+} from './org-policies.ts';
+import { askedActions, mayOpen } from './verb-rules.ts';
 import { dateOfDay, type LocalTime, localTime } from './zone-clock.ts';
 
 export type RestrictingEffect = 'deny' | 'approve' | 'confirm';
@@ -40,8 +50,8 @@ const nothing: TypedRules = { reasons: [], wouldHave: [], timed: [], calendars: 
 
 /** INVARIANT: closing never needs more than opening, so no typed policy is ever asked about a close. */
 export function typedRules(snapshot: PolicySnapshot, facts: AccessFacts): TypedRules {
-  if (facts.verb === 'close') return nothing;
-  const request = requestOnce(facts);
+  if (!mayOpen(facts.verb)) return nothing;
+  const requests = requestsOnce(facts);
   const standing: ActivePolicy[] = [];
   const timed: ActivePolicy[] = [];
   const calendars: ActivePolicy[] = [];
@@ -55,7 +65,7 @@ export function typedRules(snapshot: PolicySnapshot, facts: AccessFacts): TypedR
     else if (rule.kind === 'threshold')
       requiredApprovals = Math.max(requiredApprovals, thresholdOf(policy, rule.count));
     else if (rule.policy()?.readsContext === true) timed.push(policy);
-    else if (cedarHolds(rule.policy(), request())) standing.push(policy);
+    else if (cedarHolds(rule, requests(policy, rule))) standing.push(policy);
   }
   return { ...split(standing), timed, calendars, requiredApprovals };
 }
@@ -66,13 +76,15 @@ export function timedAnswer(rules: TypedRules, facts: AccessFacts, nowMs: number
   const holiday = rules.calendars.some(
     ({ rule, zone }) => rule.kind === 'holidays' && rule.days.has(local(zone).day),
   );
-  const request = requestOnce(facts);
+  const requests = requestsOnce(facts);
   return split(
-    rules.timed.filter(({ rule, zone }) =>
-      rule.kind === 'span'
-        ? windowAt(rule.span, nowMs, () => local(zone)) !== null
-        : holdsNow(rule, request, local(zone), holiday),
-    ),
+    rules.timed.filter((policy) => {
+      const { rule, zone } = policy;
+      if (rule.kind === 'span') return windowAt(rule.span, nowMs, () => local(zone)) !== null;
+      if (rule.kind === 'cedar')
+        return cedarHolds(rule, requests(policy, rule), contextOf(local(zone), holiday));
+      return rule.kind === 'window' && holdsNow(rule, local(zone), holiday);
+    }),
   );
 }
 
@@ -88,8 +100,12 @@ export function localTimes(nowMs: number): (zone: string) => LocalTime {
   };
 }
 
+function placesOf({ target, openers = [] }: AccessFacts): readonly AccessPlace[] {
+  return [target, ...openers];
+}
+
 function applicablePolicies({ orgs }: PolicySnapshot, facts: AccessFacts): readonly ActivePolicy[] {
-  const places = [facts.target, ...(facts.openers ?? [])];
+  const places = placesOf(facts);
   const isFor = audienceOf(facts);
   const found: ActivePolicy[] = [];
   const take = (policies: readonly ActivePolicy[], here: readonly AccessPlace[]) => {
@@ -121,34 +137,43 @@ function thresholdOf({ enforcement }: ActivePolicy, count: number): number {
   return enforcement === 'enforce' ? count : 1;
 }
 
-type Request = () => CedarRequest;
+type Requests = (policy: ActivePolicy, rule: CedarRule) => readonly CedarRequest[];
 
-/** One set of facts for however many policies; none where no policy asks. */
-function requestOnce(facts: AccessFacts): Request {
-  let request: CedarRequest | undefined;
-  return () => {
-    request ??= cedarRequest(facts, {});
-    return request;
+/**
+ * What a custom policy is asked: each place it applies to, so that a portal is no way around what holds for its openers.
+ * One set of facts for each place, for however many policies; none where no policy asks.
+ */
+function requestsOnce(facts: AccessFacts): Requests {
+  const places = placesOf(facts);
+  const made = new Map<AccessPlace, readonly CedarRequest[]>();
+  const requestsAt = (place: AccessPlace) => {
+    const before = made.get(place);
+    if (before !== undefined) return before;
+    const requests = askedActions(facts.verb).map((verb) =>
+      cedarRequest({ ...facts, target: place, verb }, {}),
+    );
+    made.set(place, requests);
+    return requests;
   };
+  // Where there is only one place, what applies applies to that.
+  if (places.length === 1) return () => requestsAt(facts.target);
+  return (policy, { within }) =>
+    places.filter((place) => isWithin(within, place) && isAbout(policy, [place])).flatMap(requestsAt);
 }
 
-function holdsNow(
-  rule: ActivePolicy['rule'],
-  request: Request,
-  { day, minute, weekday }: LocalTime,
-  holiday: boolean,
-): boolean {
-  if (rule.kind === 'cedar') {
-    const context = { date: dateOfDay(day), minute, weekday, holiday };
-    return cedarHolds(rule.policy(), { ...request(), context });
-  }
-  if (rule.kind !== 'window') return false;
-  return (rule.onHolidays && holiday) || rule.windows.some((window) => isInside(window, minute));
+/** It holds when it forbids any of what it is asked. What can not be read any more still forbids. */
+function cedarHolds(rule: CedarRule, requests: readonly CedarRequest[], context?: CedarRecord): boolean {
+  const policy = rule.policy();
+  if (policy === null) return true;
+  return requests.some((request) => holds(policy, context === undefined ? request : { ...request, context }));
 }
 
-/** What can not be read any more still forbids. */
-function cedarHolds(policy: CompiledCedar | null, request: CedarRequest): boolean {
-  return policy === null || holds(policy, request);
+function contextOf({ day, minute, weekday }: LocalTime, holiday: boolean): CedarRecord {
+  return { date: dateOfDay(day), minute, weekday, holiday };
+}
+
+function holdsNow({ onHolidays, windows }: WindowRule, { minute }: LocalTime, holiday: boolean): boolean {
+  return (onHolidays && holiday) || windows.some((window) => isInside(window, minute));
 }
 
 export function isInside({ start, end }: DayWindow, minute: number): boolean {

@@ -38,8 +38,14 @@ export interface ReferenceCase {
   readonly verb: 'open' | 'close' | 'toggle';
   readonly policies: readonly ReferencePolicy[];
   readonly nowMs: number;
-  /** Of custom policies: whether the condition holds, by their id. */
-  readonly custom: (policyId: string, local: Local & { holiday: boolean }) => boolean;
+  /** Of custom policies, by their id: whether it forbids this action at this place. */
+  readonly custom: (policyId: string, question: CustomQuestion) => boolean;
+}
+
+export interface CustomQuestion extends Local {
+  readonly holiday: boolean;
+  readonly place: ReferencePlace;
+  readonly action: ReferenceCase['verb'];
 }
 
 export interface Local {
@@ -91,25 +97,28 @@ function mayOperate({ kind, grants, entities, path, target }: ReferenceCase): bo
     if (orgId === here && (role === 'admin' || role === 'entities:set_state')) return true;
     if (role === 'admin') return kind !== 'agent' && path.includes(orgId);
     const building = `virtual_access:integration:${target.integrationId}:`;
-    return (
-      kind === 'user' && orgId === here && (role === `${building}manager` || role === `${building}resident`)
-    );
+    return orgId === here && (role === `${building}manager` || role === `${building}resident`);
   });
+}
+
+/** Of the door and whatever it opens through, what the policy is about. */
+function placesOf(policy: ReferencePolicy, asked: ReferenceCase): ReferencePlace[] {
+  const { output: wanted } = policy.config;
+  const output = wanted === undefined || wanted === null ? null : String(wanted);
+  return [asked.target, ...asked.openers].filter(
+    (place) =>
+      (policy.scope === 'org' ||
+        (policy.scope === 'integration' && place.integrationId === policy.integrationId) ||
+        (policy.scope === 'device' && place.deviceId === policy.deviceId)) &&
+      (output === null || output === place.output || output === place.entityId),
+  );
 }
 
 function applies(policy: ReferencePolicy, asked: ReferenceCase): boolean {
   const { config } = policy;
   if (!policy.enabled || !asked.path.includes(policy.orgId)) return false;
   if (policy.capability !== null && policy.capability !== 'switchable') return false;
-  const places = [asked.target, ...asked.openers].filter(
-    (place) =>
-      policy.scope === 'org' ||
-      (policy.scope === 'integration' && place.integrationId === policy.integrationId) ||
-      (policy.scope === 'device' && place.deviceId === policy.deviceId),
-  );
-  const output = config.output === undefined || config.output === null ? null : String(config.output);
-  if (!places.some((place) => output === null || output === place.output || output === place.entityId))
-    return false;
+  if (placesOf(policy, asked).length === 0) return false;
   if (policy.policyType === 'invitation_curfew' && (asked.kind !== 'guest' || asked.curfewExempt))
     return false;
   const wanted = config.applies_to as string[] | undefined;
@@ -155,7 +164,13 @@ function holdsNow(policy: ReferencePolicy, asked: ReferenceCase): boolean {
       applies(other, asked) &&
       (other.config.dates as string[]).includes(localOf(asked.zones[other.orgId] ?? 'UTC', asked.nowMs).date),
   );
-  if (policyType === 'cedar') return asked.custom(policy.id, { ...local, holiday });
+  if (policyType === 'cedar') {
+    // Nobody knows whether a toggle opens: what forbids the one or the other forbids it.
+    const actions = asked.verb === 'toggle' ? (['open', 'toggle'] as const) : [asked.verb];
+    return placesOf(policy, asked).some((place) =>
+      actions.some((action) => asked.custom(policy.id, { ...local, holiday, place, action })),
+    );
+  }
   if (policyType === 'quiet_hours' && config.holiday_calendar === true && holiday) return true;
   const windows =
     policyType === 'quiet_hours'

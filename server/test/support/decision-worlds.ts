@@ -3,7 +3,7 @@ import type { OrgScope, RoleGrant } from '../../src/kernel/call.ts';
 import type { AccessPlace, AccessPrincipal } from '../../src/policy/access-facts.ts';
 import { indexPolicies, type StoredPolicy } from '../../src/policy/org-policies.ts';
 import type { PolicySnapshot } from '../../src/policy/typed-rules.ts';
-import type { Local, ReferenceCase, ReferencePlace, ReferencePolicy } from './decision-reference.ts';
+import type { CustomQuestion, ReferenceCase, ReferencePlace, ReferencePolicy } from './decision-reference.ts';
 
 export type Random = (below: number) => number;
 
@@ -39,31 +39,35 @@ const moments = [
 /** A custom policy in the words of Cedar, and the same as a function. */
 interface CustomPolicy {
   readonly text: string;
-  readonly holds: (asked: ReferenceCase, local: Local & { holiday: boolean }) => boolean;
+  readonly holds: (question: CustomQuestion, asked: ReferenceCase) => boolean;
 }
 
 const customPolicies: readonly CustomPolicy[] = [
-  { text: 'forbid (principal is Agent, action, resource);', holds: ({ kind }) => kind === 'agent' },
+  { text: 'forbid (principal is Agent, action, resource);', holds: (_, { kind }) => kind === 'agent' },
   {
     text: 'forbid (principal, action == Action::"toggle", resource in Org::"mid");',
-    holds: ({ verb, path }) => verb === 'toggle' && path.includes('mid'),
+    holds: ({ action }, { path }) => action === 'toggle' && path.includes('mid'),
+  },
+  {
+    text: 'forbid (principal, action == Action::"open", resource) when { resource == Entity::"e1" };',
+    holds: ({ action, place }) => action === 'open' && place.entityId === 'e1',
   },
   {
     text: 'forbid (principal, action, resource in Integration::"i1") when { context.weekday == 0 || context.holiday };',
-    holds: ({ target }, { weekday, holiday }) => target.integrationId === 'i1' && (weekday === 0 || holiday),
+    holds: ({ place, weekday, holiday }) => place.integrationId === 'i1' && (weekday === 0 || holiday),
   },
   {
     text: 'forbid (principal is ApiKey, action, resource) unless { principal has scoped_entities && context.minute < 600 };',
-    holds: ({ kind, entities }, { minute }) => kind === 'api_key' && !(entities !== null && minute < 600),
+    holds: ({ minute }, { kind, entities }) => kind === 'api_key' && !(entities !== null && minute < 600),
   },
   {
     text: 'forbid (principal, action in Action::"operate", resource) when { resource has output && resource.output like "2*" };',
-    holds: ({ target }) => target.output?.startsWith('2') ?? false,
+    holds: ({ place }) => place.output?.startsWith('2') ?? false,
   },
   {
     // Addition has no closure: this one is asked of the wasm engine.
     text: 'forbid (principal, action, resource) when { context.minute + 1 > 1440 - 60 && resource == Entity::"e0" };',
-    holds: ({ target }, { minute }) => minute >= 1380 && target.entityId === 'e0',
+    holds: ({ place, minute }) => minute >= 1380 && place.entityId === 'e0',
   },
 ];
 
@@ -190,8 +194,8 @@ function caseOf(random: Random, { org, zones, policies, chosen, places }: Genera
   const kind = pick(random, ['user', 'user', 'api_key', 'agent', 'guest'] as const);
   const grants = kind === 'guest' ? [] : grantsOf(random);
   const limited = kind === 'agent' || kind === 'guest' || (kind === 'api_key' && chance(random, 2));
-  const [first, second] = [pick(random, places), pick(random, places)];
-  const openers = chance(random, 4) ? [second] : [];
+  const first = pick(random, places);
+  const openers = chance(random, 3) ? some(random, places) : [];
   const facts = {
     kind,
     grants,
@@ -210,7 +214,7 @@ function caseOf(random: Random, { org, zones, policies, chosen, places }: Genera
     verb,
     policies: policies as readonly ReferencePolicy[],
     nowMs,
-    custom: (id, local) => chosen.get(id)?.holds(reference, local) ?? false,
+    custom: (id, question) => chosen.get(id)?.holds(question, reference) ?? false,
   };
   return { principal: principalOf(facts, org), org, target: first, openers, verb, nowMs, reference };
 }
