@@ -90,6 +90,7 @@ const actionOperation = {
   agents: true,
   org: 'principal',
   role: 'entities:set_state',
+  buildingRoles: true,
   params: ActionParams,
   body: ActionPayload,
 } as const;

@@ -1,6 +1,6 @@
 import { errorTable } from './errors.ts';
 import { actorKinds, auditOutcomes, auditSources, eventTable } from './events.ts';
-import type { OperationSpec, RoleRequirement } from './operation.ts';
+import type { OperationSpec } from './operation.ts';
 import { roleTable } from './roles.ts';
 import { tagTable } from './tags.ts';
 
@@ -46,13 +46,16 @@ export function rolesMarkdown(operations: Operations): string {
       ]),
     ),
     'Building roles carry the integration they hold for: `virtual_access:integration:<integration id>:manager` and ' +
-      '`virtual_access:integration:<integration id>:resident`.',
+      '`virtual_access:integration:<integration id>:resident`. Both open what belongs to that integration, portals through ' +
+      `what stands behind them included, and nothing beside it: ${identifiers(
+        operations.filter(({ buildingRoles }) => buildingRoles),
+      )}.`,
     '## Which role an operation needs',
     table(
       ['Operation', 'Needs', 'Credential', 'Agents', 'Organization'],
       operations.map((operation) => [
         `\`${operation.id}\``,
-        requirement(operation.role),
+        requirement(operation),
         credentialTexts[operation.auth],
         operation.agents ? 'yes' : 'no',
         organizationOf(operation),
@@ -68,9 +71,10 @@ const credentialTexts: Readonly<Record<OperationSpec['auth'], string>> = {
   session_probe: 'session, if any',
 };
 
-function requirement(role: RoleRequirement): string {
+function requirement({ role, buildingRoles }: OperationSpec): string {
   if (role === 'member') return 'any role in the organization';
-  return typeof role === 'string' ? `\`${role}\`` : role.rule;
+  if (typeof role !== 'string') return role.rule;
+  return `\`${role}\`${buildingRoles ? ', or a building role' : ''}`;
 }
 
 function organizationOf(operation: OperationSpec): string {
@@ -117,7 +121,7 @@ function operationTable(operations: Operations): string {
       `\`${operation.path}\``,
       `\`${operation.id}\``,
       operation.summary,
-      requirement(operation.role),
+      requirement(operation),
       operation.audit === null ? '' : `\`${operation.audit}\``,
     ]),
   );

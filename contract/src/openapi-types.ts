@@ -74,6 +74,8 @@ export interface OpenApiOperation {
   readonly requestBody?: { readonly required: boolean; readonly content: RequestMediaTypes };
   readonly responses: Readonly<Record<string, OpenApiResponse | Reference>>;
   readonly 'x-required-role': RoleRequirement;
+  /** A building role is enough to be let in. */
+  readonly 'x-building-roles'?: true;
   readonly 'x-agents': boolean;
   readonly 'x-audit-event': string | null;
 }

@@ -235,6 +235,7 @@ describe('an operation', () => {
     for (const spec of allOperations) {
       expect(find(document, spec.id)).toMatchObject({
         'x-required-role': spec.role,
+        ...('buildingRoles' in spec ? { 'x-building-roles': true } : {}),
         'x-agents': spec.agents,
         'x-audit-event': spec.audit,
       });

@@ -102,6 +102,7 @@ function describeOperation(
     ...requestBody(operation, schemas),
     responses: responsesOf(operation, schemas),
     'x-required-role': operation.role,
+    ...(operation.buildingRoles ? { 'x-building-roles': true } : {}),
     'x-agents': operation.agents,
     'x-audit-event': operation.audit,
   };

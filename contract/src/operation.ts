@@ -55,6 +55,8 @@ export interface OperationSpec {
   /** For an organization in the path: a soft-deleted one is unknown to every operation that does not say this. */
   readonly allowsDeletedOrg?: boolean;
   readonly role: RoleRequirement;
+  /** Whoever has a building role in the organization is let in as well; the decision says to which entities. */
+  readonly buildingRoles?: true;
   readonly params?: TObject;
   readonly query?: TObject;
   readonly body?: TSchema;

@@ -51,7 +51,8 @@ function renderFacts(document: OpenApiDocument, operation: OpenApiOperation): Ht
 function requiredRole(operation: OpenApiOperation): HtmlPart {
   const role = operation['x-required-role'];
   if (role === 'member') return 'any role in the organization';
-  return typeof role === 'string' ? html`role <code>${role}</code>` : role.rule;
+  if (typeof role !== 'string') return role.rule;
+  return html`role <code>${role}</code>${operation['x-building-roles'] ? ', or a building role' : ''}`;
 }
 
 function credentials({ components }: OpenApiDocument, { security }: OpenApiOperation): HtmlPart {

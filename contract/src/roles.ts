@@ -46,6 +46,10 @@ export const plainRoles = Object.keys(roleTable) as PlainRole[];
 
 const buildingRolePattern = /^virtual_access:integration:[0-7][0-9A-HJKMNP-TV-Z]{25}:(manager|resident)$/;
 
+export function isBuildingRole(role: Role): role is BuildingRole {
+  return buildingRolePattern.test(role);
+}
+
 export function isRole(text: string): text is Role {
   return Object.hasOwn(roleTable, text) || buildingRolePattern.test(text);
 }

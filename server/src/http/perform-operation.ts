@@ -84,8 +84,7 @@ async function admitted(
   const operation = operationById(step.id);
   const principal = principalOf(step.call);
   const org = await orgOf(deps, operation, step.org, principal);
-  const { agents, role } = operationById(step.roleOf ?? step.id);
-  authorize({ ...operation, agents, role }, principal, org);
+  authorize(operationById(step.roleOf ?? step.id), principal, org);
   const { query, body } = operation;
   if (query !== undefined)
     refuse(

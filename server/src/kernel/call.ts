@@ -1,5 +1,5 @@
 import type { ActorKind, AuditSource } from '@lintel/contract/events';
-import type { Role } from '@lintel/contract/roles';
+import { isBuildingRole, type Role } from '@lintel/contract/roles';
 import { AppError } from './app-error.ts';
 import type { Secret } from './secret.ts';
 
@@ -153,6 +153,10 @@ export function rolesIn(principal: Principal, org: OrgPosition): ReadonlySet<Rol
 export function hasRole(principal: Principal, org: OrgPosition, role: Role): boolean {
   const roles = rolesIn(principal, org);
   return roles.has('admin') || roles.has(role);
+}
+
+export function hasBuildingRole(principal: Principal, org: OrgPosition): boolean {
+  return [...rolesIn(principal, org)].some(isBuildingRole);
 }
 
 export function isMember(principal: Principal, org: OrgPosition): boolean {

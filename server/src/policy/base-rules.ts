@@ -1,4 +1,4 @@
-import { type AccessFacts, type AccessPrincipal, accessPrincipalId } from './access-facts.ts';
+import { type AccessFacts, type AccessPrincipal, accessPrincipalId, buildingsOf } from './access-facts.ts';
 import { authorize, type CompiledCedar, loadBasePolicies } from './cedar-engine.ts';
 import { cedarRequest } from './cedar-facts.ts';
 import type { Reason } from './typed-rules.ts';
@@ -6,12 +6,12 @@ import type { Reason } from './typed-rules.ts';
 /** At the start, so that a service with broken policies does not start. */
 const basePolicies = loadBasePolicies();
 
-/** The permit that a principal of this kind would have needed. */
-const neededPermit = {
-  user: 'role',
-  api_key: 'api_key_role',
-  agent: 'agent_role',
-  guest: 'invitation',
+/** The permits that a principal of this kind could have had, the second one where it has a building. */
+const neededPermits = {
+  user: ['role', 'building_role'],
+  api_key: ['api_key_role', 'api_key_building_role'],
+  agent: ['agent_role', 'agent_building_role'],
+  guest: ['invitation', 'invitation'],
 } as const;
 
 /** What lintel.cedar says; empty when it allows. */
@@ -19,8 +19,10 @@ export function baseReasons(facts: AccessFacts): readonly Reason[] {
   const { allowed, determining } = authorize(basePolicies, cedarRequest(facts, {}));
   if (allowed) return [];
   if (determining.length > 0) return determining.map((policy) => reasonOf(policy, facts.principal));
+  const hasBuilding = buildingsOf(facts, 'manager').length + buildingsOf(facts, 'resident').length > 0;
+  const needed = neededPermits[facts.principal.kind][hasBuilding ? 1 : 0];
   return basePolicies
-    .filter(({ id }) => id === neededPermit[facts.principal.kind])
+    .filter(({ id }) => id === needed)
     .map((policy) => ({ ...reasonOf(policy, facts.principal), policyId: null, scope: 'org' }));
 }
 

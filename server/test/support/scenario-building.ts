@@ -12,8 +12,8 @@ type BuildingOperation =
   | 'list_audit_events';
 
 /** A door nobody used before, so that no interval between opens is in the way. */
-async function openFreshDoor({ app, tenant }: Stage): Promise<Prepared> {
-  const { entityId } = await createBuilding(app, tenant.orgId, tenant.marker);
+async function openFreshDoor({ app, tenant, disposable }: Stage): Promise<Prepared> {
+  const { entityId } = disposable ? tenant.building : await createBuilding(app, tenant.orgId, tenant.marker);
   return {
     params: { id: entityId, action_id: 'switchable.open' },
     body: {},

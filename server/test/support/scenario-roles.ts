@@ -1,5 +1,5 @@
 // Who may do what, as the contract says it, against what the app does.
-import { plainRoles, type Role } from '@lintel/contract/roles';
+import { isBuildingRole, plainRoles, type Role } from '@lintel/contract/roles';
 import { aimAt, expectedStatus, isRoleBound, type Prepared, perform, scenarios } from './scenario.ts';
 import { gather } from './scenario-parallel.ts';
 import { sessionActor } from './scenario-signin.ts';
@@ -36,13 +36,18 @@ function expectationOf(operation: Operation, role: Role, { headers }: Actor): Ex
   const { needs, fromAbove } = scenarios[operation.id];
   const demanded = needs ?? (operation.role === 'member' ? undefined : [operation.role as Role]);
   if (role === 'admin' || demanded === undefined) return 'admitted';
+  if (operation.buildingRoles && isBuildingRole(role)) return 'admitted';
   if (fromAbove) return 'unknown';
   return (demanded as readonly Role[]).includes(role) ? 'admitted' : 'forbidden';
 }
 
+const buildingRoles = ['manager', 'resident'] as const;
+
+export const rolesInMatrix = plainRoles.length + buildingRoles.length;
+
 function rolesOf(tenant: Tenant): Role[] {
   const building = `virtual_access:integration:${tenant.building.integrationId}` as const;
-  return [...plainRoles, `${building}:manager`, `${building}:resident`];
+  return [...plainRoles, ...buildingRoles.map((role) => `${building}:${role}` as const)];
 }
 
 export interface RoleCheck {
@@ -88,9 +93,14 @@ async function ask(
 ): Promise<Answer> {
   if (expectation !== 'admitted') return perform(app, operation.id, actor, prepared);
   const tenant = await createTenant(app, 'role');
-  const holds = await holder(app, tenant, role);
+  const holds = await holder(app, tenant, sameRoleIn(tenant, role));
   const stage = { app, tenant, actor: holds, disposable: true };
   return perform(app, operation.id, holds, await scenarios[operation.id].prepare(stage));
+}
+
+function sameRoleIn({ building }: Tenant, role: Role): Role {
+  if (!isBuildingRole(role)) return role;
+  return `virtual_access:integration:${building.integrationId}:${role.endsWith(':manager') ? 'manager' : 'resident'}`;
 }
 
 function problemOf(operation: Operation, role: Role, expectation: Expectation, answer: Answer): string[] {
