@@ -1,7 +1,7 @@
 // Whatever is wrong with a request, the caller is told with a 4xx and a code, and nothing is written. Never a 5xx.
 import { Closed } from '@lintel/contract/common';
 import type { OperationId } from '@lintel/contract/operations';
-import { type TSchema, Type } from 'typebox';
+import { Type } from 'typebox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AppError } from '../src/kernel/app-error.ts';
 import type { Handlers } from '../src/kernel/handler.ts';
@@ -20,6 +20,7 @@ import {
   queryCases,
 } from './support/scenario-bad-requests.ts';
 import { faultyHandlers } from './support/scenario-faults.ts';
+import { type BodyOperation, takesBody } from './support/scenario-mass-assignment.ts';
 import { sessionActor } from './support/scenario-signin.ts';
 import { type Listening, listen, type SocketAnswer } from './support/scenario-sockets.ts';
 import {
@@ -33,10 +34,6 @@ import { startTestApp, type TestApp } from './support/test-app.ts';
 
 /** Of made-up bodies per operation; more find more, at the price of time. */
 const runs = Number(process.env.FUZZ_RUNS ?? 60);
-
-function takesBody(operation: Operation): operation is Operation & { readonly body: TSchema } {
-  return operation.body !== undefined;
-}
 
 describe('bad input', { timeout: 120_000 }, () => {
   let app: TestApp;
@@ -191,12 +188,12 @@ describe('the check of bad input notices', () => {
   });
   afterAll(() => app.close());
 
-  const operation = (id: OperationId): Operation & { readonly body: TSchema } => {
+  const operation = (id: OperationId): BodyOperation => {
     const found = everyOperation.filter(takesBody).find((each) => each.id === id);
     if (found === undefined) throw new Error(`${id} takes no body`);
     return found;
   };
-  const check = async (subject: Operation & { readonly body: TSchema }) => {
+  const check = async (subject: BodyOperation) => {
     const stage = { app, tenant, actor: tenant.admin, disposable: false };
     return (await badBodyViolations({ app, stage, operation: subject, runs })).join('\n');
   };
