@@ -1,6 +1,7 @@
 import { type ApiClient, createClient } from '@lintel/contract/client';
 import type { Command } from 'commander';
 import { readConfigFile } from './config-file.ts';
+import { parseExact } from './exact-json.ts';
 import { CliError, exitCodes } from './exit.ts';
 import { resolveSettings, type Settings, type Wishes } from './settings.ts';
 import { createTerminal, type Terminal } from './terminal/terminal.ts';
@@ -48,6 +49,7 @@ export function clientFor({ fetch, signal }: World, { apiBase, token, orgId }: S
     ...(token === null ? {} : { token }),
     ...(orgId === null ? {} : { orgId }),
     fetch,
+    parse: parseExact,
   });
   return (id, input) => call(id, { ...input, signal: input.signal ?? signal });
 }

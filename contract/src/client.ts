@@ -30,6 +30,8 @@ export interface ClientOptions {
   readonly token?: string;
   readonly orgId?: string;
   readonly fetch?: typeof fetch;
+  /** Reads the JSON of an answer; for callers to whom integers beyond 2^53 matter. */
+  readonly parse?: (text: string) => unknown;
 }
 
 export class ApiCallError extends Error {
@@ -68,7 +70,7 @@ export function createClient(options: ClientOptions): ApiClient {
       ...(input.signal ? { signal: input.signal } : {}),
     });
     const text = await response.text();
-    const parsed = parseBody(text);
+    const parsed = parseBody(text, options.parse ?? JSON.parse);
     if (!response.ok) throw callError(response, isRecord(parsed) ? parsed : { message: text });
     return parsed as never;
   };
@@ -115,10 +117,10 @@ function requestHeaders(options: ClientOptions, extra: Record<string, string> = 
   };
 }
 
-function parseBody(text: string): unknown {
+function parseBody(text: string, parse: (text: string) => unknown): unknown {
   if (text === '') return undefined;
   try {
-    return JSON.parse(text);
+    return parse(text);
   } catch {
     return undefined;
   }

@@ -45,18 +45,29 @@ async function tail(context: Context, options: Options): Promise<void> {
   const read = (query: ListAuditEventsQuery) =>
     context.client('list_audit_events', { params: { org_id: orgId }, query });
   const filters = filtersOf(options);
-  const { items } = await read({ ...filters, limit: Math.min(options.lines, 200) });
-  print(context, items.toReversed());
-  if (options.follow !== true) return;
-  const seen = new Set(items.map(({ id }) => id));
-  let newest = items[0]?.occurred_at;
-  while (await pause(context, options.interval)) {
+  const lines = Math.min(options.lines, pageSize);
+  if (options.follow === true) return follow(context, read, filters, lines, options.interval);
+  print(context, (await read({ ...filters, limit: lines })).items.toReversed());
+}
+
+async function follow(
+  context: Context,
+  read: Read,
+  filters: ListAuditEventsQuery,
+  lines: number,
+  interval: number,
+): Promise<void> {
+  const recent = await readRecent(read, filters);
+  print(context, recent.slice(0, lines).reverse());
+  const seen = new Set(recent.map(({ id }) => id));
+  let newest = recent[0]?.occurred_at;
+  while (await pause(context, interval)) {
     const fresh = await readSince(read, filters, newest, seen).catch((error: unknown) => {
       if (context.world.signal.aborted) return [];
       throw error;
     });
     print(context, fresh);
-    newest = fresh.at(-1)?.occurred_at ?? newest;
+    newest = laterOf(newest, fresh.at(-1)?.occurred_at);
   }
 }
 
@@ -83,6 +94,31 @@ type Read = (query: ListAuditEventsQuery) => Promise<{
 
 /** Transactions end in another order than they begin, so the last seconds are read again and known events left out. */
 const overlapMs = 10_000;
+const pageSize = 200;
+
+const overlapStart = (newest: string): string => new Date(Date.parse(newest) - overlapMs).toISOString();
+
+/** INVARIANT: it never goes back, or the overlap would reach events that were never read. */
+const laterOf = (one: string | undefined, other: string | undefined): string | undefined =>
+  one === undefined || (other !== undefined && Date.parse(other) > Date.parse(one)) ? other : one;
+
+/** Newest first: all that the next look reads again, however few of them are shown. */
+async function readRecent(read: Read, filters: ListAuditEventsQuery): Promise<AuditRecord[]> {
+  const page = await read({ ...filters, limit: pageSize });
+  const recent = [...page.items];
+  const [newest] = recent;
+  if (newest === undefined) return recent;
+  const after = Date.parse(overlapStart(newest.occurred_at));
+  for (let cursor = page.next_cursor; cursor !== null && isAfter(recent.at(-1), after); ) {
+    const next = await read({ ...filters, limit: pageSize, cursor });
+    recent.push(...next.items);
+    cursor = next.next_cursor;
+  }
+  return recent;
+}
+
+const isAfter = (event: AuditRecord | undefined, ms: number): boolean =>
+  event !== undefined && Date.parse(event.occurred_at) >= ms;
 
 /** Oldest first. */
 async function readSince(
@@ -92,10 +128,9 @@ async function readSince(
   seen: Set<string>,
 ): Promise<AuditRecord[]> {
   const fresh: AuditRecord[] = [];
-  const after =
-    newest === undefined ? {} : { occurred_after: new Date(Date.parse(newest) - overlapMs).toISOString() };
+  const after = newest === undefined ? {} : { occurred_after: overlapStart(newest) };
   for (let cursor: string | null = ''; cursor !== null; ) {
-    const page = await read({ ...filters, ...after, limit: 200, ...(cursor === '' ? {} : { cursor }) });
+    const page = await read({ ...filters, ...after, limit: pageSize, ...(cursor === '' ? {} : { cursor }) });
     fresh.push(...page.items.filter(({ id }) => !seen.has(id)));
     cursor = after.occurred_after === undefined ? null : page.next_cursor;
   }

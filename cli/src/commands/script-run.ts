@@ -2,6 +2,7 @@ import { ApiCallError } from '@lintel/contract/client';
 import type { ScriptChange } from '@lintel/contract/scripting';
 import type { Command } from 'commander';
 import { type Context, requireToken, type Start } from '../context.ts';
+import { exactText } from '../exact-json.ts';
 import { CliError, exitCodes } from '../exit.ts';
 import type { Preprocessed } from '../preprocess/preprocess.ts';
 import { explainFailure } from '../preprocess/script-failure.ts';
@@ -38,8 +39,7 @@ export async function runScript(context: Context, file: string, options: Options
   if (context.isJson) return terminal.printJson(answer);
   for (const text of answer.output) terminal.print(text);
   if (answer.changes !== undefined) printChanges(context, answer.changes);
-  else if (answer.result !== null && answer.result !== undefined)
-    terminal.print(JSON.stringify(answer.result, null, 2));
+  else if (answer.result !== null && answer.result !== undefined) terminal.print(exactText(answer.result, 2));
 }
 
 /** Shows what the script printed before it failed, and the failure where it was written. */

@@ -13,16 +13,20 @@ export function readSecretFile(text: string): ReadonlyMap<string, string> {
   return new Map(
     Object.entries(parsed).map(([key, value]) => {
       if (typeof value === 'string') return [key, value];
-      if (typeof value === 'number' || typeof value === 'boolean') return [key, String(value)];
+      if (typeof value === 'boolean') return [key, String(value)];
       throw new TypeError(`the value of ${key} is no text, number or boolean`);
     }),
   );
 }
 
+/** A number as the text of it: no digit is lost. */
+const asWritten = (_key: string, value: unknown, context?: { source?: string }): unknown =>
+  typeof value === 'number' ? (context?.source ?? String(value)) : value;
+
 function parseObject(text: string): object {
   let parsed: unknown;
   try {
-    parsed = JSON.parse(text);
+    parsed = JSON.parse(text, asWritten);
   } catch {
     throw new TypeError('is not valid JSON');
   }

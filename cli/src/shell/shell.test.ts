@@ -16,6 +16,7 @@ beforeEach(async () => {
   twin = await startTwin(({ body }) => {
     const { script } = body as { script: string };
     const message = 'Runtime error: there is no kind "door" (line 1, position 1)';
+    if (script.startsWith('list(')) return [200, { result: [9007199254740993n], output: [] }];
     if (script.includes('"door"')) return [400, { message, code: 'script_error', correlationId: 'C' }];
     return [200, { result: { id: 'X', sent: script }, output: [] }];
   });
@@ -65,6 +66,16 @@ describe('the shell', () => {
     ]);
     expect(stdout).toBe('"create(\\"zone\\", #{ \\"name\\": \\"A \\\\\\"B\\\\\\"\\", \\"on\\": true })"\n');
     expect(twin.requests).toHaveLength(1);
+  });
+
+  it('keeps integers of 64 bits on the way to the service and back', async () => {
+    const lines = [
+      'let n = list("zone")[0];',
+      'n + 1',
+      'create("zone", #{ n: n }).sent.contains("9007199254740993 ")',
+    ];
+    expect((await type(lines)).stdout).toBe('9007199254740994\ntrue\n');
+    expect((await type(lines.slice(0, 2), {}, ['--json'])).stdout).toContain('{"result":9007199254740994}\n');
   });
 
   it('goes on after a failure, which is shown where it was typed, and ends with 6', async () => {

@@ -1,3 +1,4 @@
+import { exactText } from '../exact-json.ts';
 import type { Output, World } from '../world.ts';
 
 export interface Style {
@@ -28,17 +29,13 @@ export function createTerminal(world: World, isJson: boolean): Terminal {
   return {
     print: (text) => void stdout.write(`${text}\n`),
     note: (text) => void stderr.write(`${text}\n`),
-    printJson: (value) => void stdout.write(`${JSON.stringify(value, exactIntegers)}\n`),
+    printJson: (value) => void stdout.write(`${exactText(value)}\n`),
     style: styleFor(stdout),
     noteStyle: styleFor(stderr),
     isInteractive: stdin.isTTY === true && stderr.isTTY === true && !isJson,
     during: (what, work) => (stderr.isTTY === true && !isJson ? spin(stderr, what, work) : work),
   };
 }
-
-/** JSON has no bigints; as texts they lose nothing. */
-const exactIntegers = (_key: string, value: unknown): unknown =>
-  typeof value === 'bigint' ? String(value) : value;
 
 function createStyle(isOn: boolean): Style {
   const paint = (code: number) => (text: string) => (isOn ? `\u001b[${code}m${text}\u001b[0m` : text);

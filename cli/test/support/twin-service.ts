@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
+import { exactText } from '../../src/exact-json.ts';
 
 export interface TwinRequest {
   readonly method: string;
@@ -29,7 +30,7 @@ export async function startTwin(answer: (request: TwinRequest) => TwinAnswer): P
       const given = answer(request);
       if (given === 'hang up') return incoming.socket.destroy();
       outgoing.writeHead(given[0], { 'content-type': 'application/json' });
-      return outgoing.end(given[1] === undefined ? '' : JSON.stringify(given[1]));
+      return outgoing.end(given[1] === undefined ? '' : exactText(given[1]));
     });
   });
   server.listen(0, '127.0.0.1');
