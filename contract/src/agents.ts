@@ -47,7 +47,13 @@ const agentInput = {
   purpose: OptionalNullable(Type.String({ maxLength: 500 })),
   confirmation_mode: OptionalNullable(ConfirmationMode),
   allowed_entity_ids: OptionalNullable(idList(1000)),
-  allowed_portal_ids: OptionalNullable(idList(1000)),
+  allowed_portal_ids: OptionalNullable(
+    Type.Array(Ulid, {
+      maxItems: 1000,
+      uniqueItems: true,
+      description: 'Devices of a site: the agent may act on the entities of these portals',
+    }),
+  ),
   allowed_tool_names: OptionalNullable(toolNames),
   expires_at: OptionalNullable(Timestamp),
   expires_in: OptionalNullable(Type.String({ maxLength: 64 })),

@@ -95,7 +95,9 @@ export function composeHandlers(parts: Parts): Handlers {
     ...statusRoutes({ environment: parts.config.environment, version }),
     ...actionRoutes(parts.engine),
     ...apiKeyRoutes(apiKeys, tokenFormat.apiBase),
-    ...agentRoutes(createAgentsService({ db, clock, issueKey: apiKeys.issue })),
+    ...agentRoutes(
+      createAgentsService({ db, clock, manifestOf: parts.providers.manifest, issueKey: apiKeys.issue }),
+    ),
     ...assetRoutes(parts),
     ...policyRoutes(createPoliciesService(parts), createStewardsService(parts)),
     ...whatIfRoutes(createWhatIfService({ ...parts, checkDraft: compileBody(PolicyDraft) })),

@@ -44,6 +44,7 @@ export interface AgentPrincipal extends PrincipalBase {
   readonly keyId: string;
   readonly org: OrgScope;
   readonly expiresAt: Date;
+  /** Those of its portals too. */
   readonly allowedEntityIds: readonly string[];
   readonly confirmationMode: 'policy' | 'always' | 'human';
 }

@@ -5,7 +5,10 @@ import { entityLimit, hasRole, type OrgScope, type Principal, rolesIn } from '..
 import { type ExpiryInput, earlierExpiry, expiryOf } from '../../kernel/expiry.ts';
 import { cleanText } from '../../kernel/text.ts';
 
-/** What a manager decides about an agent. A null list of entities or portals means none. */
+/**
+ * What a manager decides about an agent. A null list of entities or portals means none. A portal is named by its device
+ * and stands for the entities it has, whenever they were added.
+ */
 export interface AgentFields {
   readonly name: string;
   readonly purpose: string | null;

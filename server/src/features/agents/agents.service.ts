@@ -8,6 +8,7 @@ import { type Call, hasRole, type OrgScope, principalOf } from '../../kernel/cal
 import { type Clock, toRfc3339 } from '../../kernel/clock.ts';
 import type { ExpiryInput } from '../../kernel/expiry.ts';
 import { ulid } from '../../kernel/ulid.ts';
+import type { ProviderManifest } from '../../providers/provider.ts';
 import {
   type AgentFields,
   type AgentInput,
@@ -24,8 +25,10 @@ import {
   findAgent,
   insertAgent,
   listAgents,
+  listDevices,
   lockAgent,
   revokeAgent,
+  type SiteDevice,
   updateAgent,
 } from './agents.store.ts';
 
@@ -48,6 +51,7 @@ export interface AgentCredential {
 export interface AgentsDeps {
   readonly db: Database;
   readonly clock: Clock;
+  readonly manifestOf: (providerType: string) => ProviderManifest | null;
   /** A credential is an API key that belongs to the agent. */
   readonly issueKey: (tx: Tx, orgId: string, key: NewCredential) => Promise<AgentCredential>;
 }
@@ -101,7 +105,7 @@ async function createAgent(
   const fields = newAgentFields(input, deps.clock.now());
   requireWithinLimit(principal, fields);
   return deps.db.inOrg(org.id, async (tx) => {
-    await requireKnownEntities(tx, org.id, fields.allowedEntityIds);
+    await requireKnown(deps, tx, org.id, input);
     const owner = { orgId: org.id, id: ulid(), ownerUserId: principal.userId };
     const agent = await insertAgent(tx, { ...fields, ...owner });
     await record(tx, call, agent, 'agent.created', detailsOf(fields));
@@ -114,8 +118,7 @@ async function changeAgent(deps: AgentsDeps, call: Call, org: OrgScope, id: stri
     const agent = requireActive(visibleAgent(call, org, await lockAgent(tx, org.id, id)));
     const fields = changedFields(agent, input, deps.clock.now());
     requireWithinLimit(principalOf(call), fields);
-    // Only a list that is given is looked up: an entity deleted since must not block every other change.
-    await requireKnownEntities(tx, org.id, input.allowed_entity_ids ?? null);
+    await requireKnown(deps, tx, org.id, input);
     const changed = await updateAgent(tx, org.id, id, fields);
     await record(tx, call, changed, 'agent.updated', detailsOf(fields));
     return changed;
@@ -160,10 +163,24 @@ function requireActive(agent: Agent): Agent {
   return agent;
 }
 
-async function requireKnownEntities(tx: Tx, orgId: string, ids: readonly string[] | null): Promise<void> {
-  const [unknown] = await unknownEntityIds(tx, orgId, ids ?? []);
-  if (unknown !== undefined)
-    throw invalid('/allowed_entity_ids', `${unknown} is not an entity of this organization`);
+/** Only lists that are given are looked up: what was deleted since must not block every other change. */
+async function requireKnown(deps: AgentsDeps, tx: Tx, orgId: string, input: AgentInput): Promise<void> {
+  const [entity] = await unknownEntityIds(tx, orgId, input.allowed_entity_ids ?? []);
+  if (entity !== undefined)
+    throw invalid('/allowed_entity_ids', `${entity} is not an entity of this organization`);
+  const wanted = input.allowed_portal_ids ?? [];
+  if (wanted.length === 0) return;
+  const devices = await listDevices(tx, orgId, wanted);
+  const portals = devices.filter((device) => isPortal(deps.manifestOf(device.providerType), device));
+  const known = new Set(portals.map(({ id }) => id));
+  const portal = wanted.find((id) => !known.has(id));
+  if (portal !== undefined)
+    throw invalid('/allowed_portal_ids', `${portal} is not a portal of this organization`);
+}
+
+/** A device of a site that something can be opened by. */
+function isPortal(manifest: ProviderManifest | null, { deviceMetadata }: SiteDevice): boolean {
+  return (manifest?.composition?.(deviceMetadata) ?? null) !== null;
 }
 
 function detailsOf(agent: AgentFields): Record<string, unknown> {

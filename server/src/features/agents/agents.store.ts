@@ -70,6 +70,20 @@ export function updateAgent(tx: Tx, orgId: string, id: string, agent: AgentField
     returning ${columns}`);
 }
 
+export interface SiteDevice {
+  readonly id: string;
+  readonly providerType: string;
+  readonly deviceMetadata: Record<string, unknown>;
+}
+
+/** The live ones of these devices. */
+export function listDevices(tx: Tx, orgId: string, ids: readonly string[]): Promise<SiteDevice[]> {
+  return tx.query<SiteDevice>(sql`
+    select d.id, i.provider_type as "providerType", d.device_metadata as "deviceMetadata"
+    from devices d join integrations i on i.org_id = d.org_id and i.id = d.integration_id
+    where d.org_id = ${orgId} and d.id = any (${ids}::text[]) and d.deleted_at is null and i.deleted_at is null`);
+}
+
 /**
  * Stops a locked agent and its credentials; returns how many were still good. The keys are locked first, revoked ones
  * too, so that a restore going on at the same moment is seen. Then one statement: the triggers that bump the epoch run

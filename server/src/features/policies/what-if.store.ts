@@ -58,7 +58,8 @@ export interface AgentRow {
 
 export function listAgents(tx: Tx, org: OrgScope, limit: number): Promise<AgentRow[]> {
   return tx.query<AgentRow>(sql`
-    select a.id as "agentId", a.name, u.id as "userId", coalesce(a.allowed_entity_ids, '{}') as "allowedEntityIds",
+    select a.id as "agentId", a.name, u.id as "userId",
+      coalesce(agent_reach(a.org_id, a.allowed_entity_ids, a.allowed_portal_ids), '{}') as "allowedEntityIds",
       a.confirmation_mode as "confirmationMode", ${rolesOf(org)} as "creatorRoles"
     from agents a join users u on u.id = a.owner_user_id
     where a.org_id = ${org.id} and a.revoked_at is null and (a.expires_at is null or a.expires_at > now())
