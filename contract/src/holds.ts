@@ -103,10 +103,27 @@ const base = { tag: 'Holds', auth: 'principal', agents: false, org: 'principal' 
 const egress =
   'It decides about commands of this service only. The way out is never routed through software: an exit button, a ' +
   'handle or a fire alarm opens the door without asking.';
+const rights =
+  'hold_open is an open that lasts: the caller also needs the role entities:set_state (or one in the building), and ' +
+  'what an open of each door by them would need at this moment: a policy that denies it refuses the hold, one that ' +
+  'asks for a confirmation is answered with confirmation_required as an action is, and one that asks for somebody ' +
+  'else’s consent refuses it too, because a hold can not be consented to. When a window begins it is decided again, ' +
+  'with the rights that whoever set the hold (and their key) has by then; what they confirmed stays confirmed.';
 const effects =
   'hold_closed refuses every open, with the id of the hold. hold_open opens the door when its time begins and leaves ' +
   'it open without a pulse; at its end the door is closed. A close by a caller is always carried out, and the hold ' +
-  `stays: the door is opened again by a caller, or when the next window begins. ${egress}`;
+  `stays: the door is opened again by a caller, or when the next window begins. ${rights} ${egress}`;
+const confirmHeader = {
+  name: 'X-Service-Confirm',
+  required: false,
+  description: 'The single-use value when step-up applies to hold_open',
+};
+const holdErrors = [
+  'confirmation_invalid',
+  'confirmation_required',
+  'hold_conflict',
+  'policy_denied',
+] as const;
 
 export const holdOperations = [
   defineOperation({
@@ -130,9 +147,10 @@ export const holdOperations = [
     description: effects,
     role: 'entities:update',
     params: IdParams,
+    headers: [confirmHeader],
     body: PutHoldRequest,
     responses: { 200: HoldView },
-    errors: ['hold_conflict'],
+    errors: holdErrors,
     audit: 'entity.hold_changed',
   }),
   defineOperation({
@@ -156,9 +174,10 @@ export const holdOperations = [
     description: effects,
     role: 'devices:update',
     params: IdParams,
+    headers: [confirmHeader],
     body: PutHoldRequest,
     responses: { 200: DoorHold },
-    errors: ['hold_conflict'],
+    errors: holdErrors,
     audit: 'device.hold_changed',
   }),
   defineOperation({

@@ -11,8 +11,8 @@ export function confirmationHash(token: string): Buffer {
 
 /** A single-use proof that the same caller saw what this exact request does. It is not a second factor. */
 export async function issueConfirmation(
-  deps: EngineDeps,
-  action: PreparedAction,
+  deps: Pick<EngineDeps, 'db'>,
+  action: Pick<PreparedAction, 'org' | 'fingerprint'>,
 ): Promise<{ token: string; expiresAt: Date }> {
   const token = generateToken();
   const proof = {

@@ -99,6 +99,17 @@ export async function claimDueOpens(tx: Tx, limit: number): Promise<DueOpen[]> {
       h.attempts`);
 }
 
+/** With whose rights a hold opens, and whether they confirmed it. */
+export async function findHoldSetter(
+  tx: Tx,
+  orgId: string,
+  holdId: string,
+): Promise<{ userId: string | null; keyId: string | null; confirmed: boolean } | null> {
+  return await tx.maybeOne(sql`
+    select created_by as "userId", key_id as "keyId", confirmed from door_holds
+    where org_id = ${orgId} and id = ${holdId}`);
+}
+
 /** Nothing more is sent for this window. */
 export async function markOpened(tx: Tx, { orgId, entityId, holdId, windowDay }: DueOpen): Promise<void> {
   await tx.execute(sql`

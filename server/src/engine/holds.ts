@@ -1,17 +1,20 @@
 import { originOf, recordEvent } from '../audit/audit.store.ts';
 import { findOrgScope } from '../auth/principal.store.ts';
+import { findStandingPrincipal } from '../auth/standing-principal.store.ts';
 import { type OrgScope, systemCall } from '../kernel/call.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { createTicker, type Ticker } from '../kernel/ticker.ts';
 import { ulid } from '../kernel/ulid.ts';
 import { nextWindowChange, openHoldOf } from '../policy/open-holds.ts';
+import type { Reason } from '../policy/typed-rules.ts';
 import { actionDetails, conduct, type DecidedAction, deadlineMs } from './carry-out.ts';
-import { type Decision, decide } from './decide.ts';
+import { type DecisionFacts, decide } from './decide.ts';
 import type { EngineDeps } from './engine.ts';
 import {
   claimDueHoldJobs,
   claimDueOpens,
   type DueOpen,
+  findHoldSetter,
   forgetIdleHoldJob,
   type HoldJob,
   holdThese,
@@ -99,22 +102,52 @@ async function decidedOpen(deps: EngineDeps, org: OrgScope, due: DueOpen): Promi
     actionId: 'switchable.open',
     pulseSeconds: null,
   };
-  const { principal } = systemCall(org.path[0] ?? org.id, '');
   const openers = await openersOf(deps, org, target);
-  const decision = decide({ principal, org, target, verb: 'open', openers, policies, nowMs });
-  // Who set the hold has confirmed it. Nobody else has, so what asks for consent is not opened.
-  if (decision.effect === 'allow' || decision.effect === 'confirm') return action;
-  if (due.attempts === 1) await recordDenial(deps, action, due, decision);
+  const refusal = await refusalOf(deps, due.holdId, { org, target, verb: 'open', openers, policies, nowMs });
+  if (refusal === null) return action;
+  if (due.attempts === 1) await recordDenial(deps, action, due, refusal);
   return null;
+}
+
+type Refusal = Pick<Reason, 'policyId' | 'policyType' | 'message'>;
+
+const setterGone: Refusal = {
+  policyId: null,
+  policyType: 'hold_setter',
+  message: 'who set the hold is gone, or the key they set it with',
+};
+
+/**
+ * A hold opens with the rights that whoever set it has now. Null when that is enough. What they confirmed when they set
+ * it stays confirmed; nobody else has, so what asks for consent is not opened.
+ */
+async function refusalOf(
+  { db }: EngineDeps,
+  holdId: string,
+  facts: Omit<DecisionFacts, 'principal'> & { readonly org: OrgScope },
+): Promise<Refusal | null> {
+  const { org } = facts;
+  const { principal, confirmed } = await db.inOrg(org.path, async (tx) => {
+    const setter = await findHoldSetter(tx, org.id, holdId);
+    if (!setter?.userId) return { principal: null, confirmed: false };
+    const { userId, keyId } = setter;
+    return {
+      principal: await findStandingPrincipal(tx, org, { userId, keyId }),
+      confirmed: setter.confirmed,
+    };
+  });
+  if (principal === null) return setterGone;
+  const { effect, reasons } = decide({ ...facts, principal });
+  if (effect === 'allow' || (effect === 'confirm' && confirmed)) return null;
+  return reasons.find((reason) => reason.effect === effect) ?? setterGone;
 }
 
 async function recordDenial(
   deps: EngineDeps,
   action: DecidedAction,
   { orgId, entityId, holdId }: DueOpen,
-  decision: Decision,
+  { policyId, policyType, message }: Refusal,
 ): Promise<void> {
-  const reason = decision.reasons.find(({ effect }) => effect === decision.effect);
   const { call } = systemCall(orgId, ulid());
   await deps.db.inOrg(orgId, (tx) =>
     recordEvent(tx, originOf(call), {
@@ -126,9 +159,9 @@ async function recordDenial(
         ...actionDetails(action),
         automatic: true,
         hold_id: holdId,
-        message: reason?.message ?? 'denied',
-        policy_id: reason?.policyId ?? null,
-        policy_type: reason?.policyType ?? null,
+        message,
+        policy_id: policyId,
+        policy_type: policyType,
       },
     }),
   );

@@ -3,6 +3,7 @@ import { invalid } from '../../kernel/app-error.ts';
 import { parseInstant } from '../../kernel/clock.ts';
 import { cleanText } from '../../kernel/text.ts';
 import type { Hold, HoldKind } from '../../policy/hold-rules.ts';
+import type { PolicySnapshot } from '../../policy/typed-rules.ts';
 
 export type HoldTerms = Pick<Hold, 'mode' | 'kind' | 'until' | 'recurrence' | 'reason' | 'includeLights'>;
 
@@ -53,4 +54,19 @@ export function parseReason(text: string | null): string | null {
   const cleaned = cleanText(text, { maxLength: 500 });
   if (!cleaned.ok) throw invalid('/reason', cleaned.reason);
   return cleaned.text;
+}
+
+/** The policies there would be if this hold were not there. */
+export function withoutHold({ orgs }: PolicySnapshot, holdId: string): PolicySnapshot {
+  return {
+    orgs: orgs.map((org) => ({
+      ...org,
+      byDevice: new Map(
+        [...org.byDevice].map(([deviceId, policies]) => [
+          deviceId,
+          policies.filter(({ id }) => id !== holdId),
+        ]),
+      ),
+    })),
+  };
 }

@@ -1,27 +1,28 @@
 import type { PutHoldRequest } from '@lintel/contract/holds';
 import { originOf, recordEvent } from '../../audit/audit.store.ts';
-import type { Database, Tx } from '../../db/database.ts';
+import type { Tx } from '../../db/database.ts';
 import { isSwitchable } from '../../engine/action.rules.ts';
 import { AppError, invalid, notFound } from '../../kernel/app-error.ts';
 import { type Call, entityLimit, type OrgScope, principalOf } from '../../kernel/call.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import { requireUnlimited } from '../../kernel/resource-input.ts';
+import { StaleDecision } from '../../kernel/stale-decision.ts';
 import { ulid } from '../../kernel/ulid.ts';
-import type { Hold } from '../../policy/hold-rules.ts';
-import { parseHold } from './holds.rules.ts';
+import { type Hold, reaches } from '../../policy/hold-rules.ts';
+import { type Opening, type PermissionDeps, requirePermission } from './hold-permission.ts';
+import { type HoldTerms, parseHold } from './holds.rules.ts';
 import {
   deleteHold,
   type HoldTarget,
   insertHold,
   listHoldsOfDevice,
+  listOpenable,
   lockDeviceTarget,
   lockEntityTarget,
+  lockEpoch,
+  spendConfirmation,
 } from './holds.store.ts';
 
-export interface HoldsDeps {
-  readonly db: Database;
-  readonly clock: Clock;
-}
+export type HoldsDeps = PermissionDeps;
 
 /** What was asked about, and the hold there is. */
 export interface Held {
@@ -44,18 +45,20 @@ export function createHoldsService(deps: HoldsDeps): HoldsService {
     ofDevice: (call, org, id) =>
       db.inOrg(org.id, async (tx) => find(tx, deps, org, await deviceTarget(tx, call, org, id))),
     setOnEntity: (call, org, id, input) =>
-      db.inOrg(org.id, async (tx) => {
-        const target = await entityTarget(tx, call, org, id);
-        if (target.entityType === null || !isSwitchable(target.entityType))
-          throw invalid('/id', 'this entity can not be opened');
-        return await set(tx, deps, call, org, target, input);
-      }),
+      set(deps, call, org, input, (tx) => openableTarget(tx, call, org, id)),
     setOnDevice: (call, org, id, input) =>
-      db.inOrg(org.id, async (tx) => {
+      set(deps, call, org, input, async (tx) => {
         requireUnlimited(principalOf(call));
-        return await set(tx, deps, call, org, await deviceTarget(tx, call, org, id), input);
+        return await deviceTarget(tx, call, org, id);
       }),
   };
+}
+
+async function openableTarget(tx: Tx, call: Call, org: OrgScope, id: string): Promise<HoldTarget> {
+  const target = await entityTarget(tx, call, org, id);
+  if (target.entityType === null || !isSwitchable(target.entityType))
+    throw invalid('/id', 'this entity can not be opened');
+  return target;
 }
 
 async function entityTarget(tx: Tx, call: Call, org: OrgScope, id: string): Promise<HoldTarget> {
@@ -81,27 +84,73 @@ async function find(tx: Tx, { clock }: HoldsDeps, org: OrgScope, target: HoldTar
   return { target, hold };
 }
 
+type FindTarget = (tx: Tx) => Promise<HoldTarget>;
+
+/** Permission is asked for before the transaction that sets the hold, and only holds under the same epoch. */
 async function set(
+  deps: HoldsDeps,
+  call: Call,
+  org: OrgScope,
+  input: PutHoldRequest,
+  find: FindTarget,
+): Promise<Held> {
+  const opening = input.mode === 'hold_open' ? await openingOf(deps, org, input, find) : null;
+  const proof = opening && (await requirePermission(deps, call, org, opening));
+  return await deps.db.inOrg(org.id, async (tx) => {
+    const target = await find(tx);
+    const terms = parseHold(input, deps.clock.now());
+    if (terms !== null)
+      requireFree(await listHoldsOfDevice(tx, org.id, target.deviceId, deps.clock.now()), target);
+    if (opening !== null && (await lockEpoch(tx, org.id)) !== org.epoch) throw new StaleDecision();
+    if (proof !== null && !(await spendConfirmation(tx, org.id, proof)))
+      throw new AppError('confirmation_invalid', 'the confirmation is not valid for this request');
+    return await replace(tx, call, org, target, terms, proof !== null);
+  });
+}
+
+async function openingOf(
+  { db, clock }: HoldsDeps,
+  org: OrgScope,
+  input: PutHoldRequest,
+  find: FindTarget,
+): Promise<Opening> {
+  return await db.inOrg(org.id, async (tx) => {
+    const target = await find(tx);
+    const { entityId } = target;
+    const includeLights = parseHold(input, clock.now())?.includeLights ?? false;
+    const holds = await listHoldsOfDevice(tx, org.id, target.deviceId, clock.now());
+    requireFree(holds, target);
+    const openable = await listOpenable(tx, org.id, target.deviceId);
+    const reached = openable.filter((place) => reaches({ entityId, includeLights }, place));
+    return {
+      target,
+      entityIds: reached.map((place) => place.entityId),
+      replaced: holds.find((hold) => hold.entityId === entityId)?.id ?? null,
+      input,
+    };
+  });
+}
+
+async function replace(
   tx: Tx,
-  { clock }: HoldsDeps,
   call: Call,
   org: OrgScope,
   target: HoldTarget,
-  input: PutHoldRequest,
+  terms: HoldTerms | null,
+  confirmed: boolean,
 ): Promise<Held> {
-  const terms = parseHold(input, clock.now());
-  if (terms !== null) await refuseConflict(tx, org, target, clock.now());
   await deleteHold(tx, org.id, target);
   const { deviceId, entityId } = target;
   // A new id for every change: what was opened for the old one is no window of the new one.
   const hold = terms === null ? null : { ...terms, id: ulid(), orgId: org.id, deviceId, entityId };
-  if (hold !== null) await insertHold(tx, hold, principalOf(call).userId);
+  const principal = principalOf(call);
+  const keyId = principal.kind === 'user' ? null : principal.keyId;
+  if (hold !== null) await insertHold(tx, hold, { userId: principal.userId, keyId, confirmed });
   await record(tx, call, org, target, hold);
   return { target, hold };
 }
 
-async function refuseConflict(tx: Tx, org: OrgScope, target: HoldTarget, now: Date): Promise<void> {
-  const holds = await listHoldsOfDevice(tx, org.id, target.deviceId, now);
+function requireFree(holds: readonly Hold[], target: HoldTarget): void {
   const other = holds.find(({ entityId }) => (entityId === null) !== (target.entityId === null));
   if (other === undefined) return;
   const where = other.entityId === null ? 'the device' : `the entity ${other.entityId}`;

@@ -10,6 +10,19 @@ export interface HoldTarget {
   readonly name: string | null;
 }
 
+/** A confirmation of exactly this request. */
+export interface HoldProof {
+  readonly tokenHash: Buffer;
+  readonly fingerprint: Buffer;
+}
+
+/** With whose rights it opens. */
+export interface HoldSetter {
+  readonly userId: string;
+  readonly keyId: string | null;
+  readonly confirmed: boolean;
+}
+
 /** The device is locked: a hold of it and one of its entities never come about at once. */
 export function lockEntityTarget(tx: Tx, orgId: string, entityId: string): Promise<HoldTarget | null> {
   return tx.maybeOne<HoldTarget>(sql`
@@ -45,6 +58,35 @@ export function listHoldsOfDevice(tx: Tx, orgId: string, deviceId: string, now: 
     from door_holds where org_id = ${orgId} and device_id = ${deviceId} and (until is null or until > ${now})`);
 }
 
+/** What can be opened of a device. */
+export function listOpenable(
+  tx: Tx,
+  orgId: string,
+  deviceId: string,
+): Promise<{ entityId: string; entityType: string }[]> {
+  return tx.query(sql`
+    select id as "entityId", entity_type as "entityType" from entities
+    where org_id = ${orgId} and device_id = ${deviceId} and entity_type in ('door', 'switch', 'light')
+      and deleted_at is null
+    order by id`);
+}
+
+/** The epoch stays as it is until the end of the transaction, apart from what the transaction itself changes. */
+export async function lockEpoch(tx: Tx, orgId: string): Promise<number | null> {
+  const row = await tx.maybeOne<{ epoch: number }>(sql`
+    select epoch from org_epochs where org_id = ${orgId} for update`);
+  return row?.epoch ?? null;
+}
+
+/** False when there is no such proof: unknown, spent, expired, or of another request. */
+export async function spendConfirmation(tx: Tx, orgId: string, proof: HoldProof): Promise<boolean> {
+  const spent = await tx.execute(sql`
+    delete from confirmations
+    where org_id = ${orgId} and token_hash = ${proof.tokenHash} and fingerprint = ${proof.fingerprint}
+      and expires_at > now()`);
+  return spent === 1;
+}
+
 /** True when there was one. */
 export async function deleteHold(
   tx: Tx,
@@ -57,13 +99,13 @@ export async function deleteHold(
   return gone > 0;
 }
 
-export async function insertHold(tx: Tx, hold: Hold, createdBy: string): Promise<void> {
+export async function insertHold(tx: Tx, hold: Hold, setter: HoldSetter): Promise<void> {
   await tx.execute(sql`
     insert into door_holds (org_id, id, device_id, entity_id, mode, kind, until, recurrence, reason, include_lights,
-      created_by)
+      created_by, key_id, confirmed)
     values (${hold.orgId}, ${hold.id}, ${hold.deviceId}, ${hold.entityId}, ${hold.mode}, ${hold.kind}, ${hold.until},
       ${hold.recurrence === null ? null : JSON.stringify(hold.recurrence)}, ${hold.reason}, ${hold.includeLights},
-      ${createdBy})`);
+      ${setter.userId}, ${setter.keyId}, ${setter.confirmed})`);
 }
 
 export type LockdownRecord = Lockdown & { readonly createdAt: Date };

@@ -224,24 +224,6 @@ describe('holds', () => {
     expect(await app.db.query('select from door_holds where org_id = $1', [orgId])).toHaveLength(1);
   });
 
-  it('ask no policy that denies, nor one that asks for consent: such a door is not opened by itself', async () => {
-    await app.request('POST', `/orgs/${orgId}/policies`, {
-      token,
-      body: { policy_type: 'quiet_hours', config: { start: '00:00', end: '23:59' } },
-    });
-    const put = await hold({ mode: 'hold_open' });
-    await vi.waitFor(async () => {
-      const events = await app.db.query<{ outcome: string; details: unknown }>(
-        `select outcome, details from audit_events where org_id = $1 and event_type = 'entity.action'`,
-        [orgId],
-      );
-      expect(events).toMatchObject([
-        { outcome: 'denied', details: { hold_id: put.body.id, policy_type: 'quiet_hours', automatic: true } },
-      ]);
-    }, patiently);
-    expect(await commands()).toEqual([]);
-  });
-
   it.each([
     ['a temporary one without an end', { mode: 'hold_open', kind: 'temporary' }, '/until'],
     ['an end in the past', { mode: 'hold_open', until: '2020-01-01T00:00:00Z' }, '/until'],

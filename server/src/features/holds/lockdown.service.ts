@@ -1,11 +1,17 @@
 import type { PutLockdownRequest } from '@lintel/contract/holds';
 import { originOf, recordEvent } from '../../audit/audit.store.ts';
+import type { Database } from '../../db/database.ts';
 import { invalid } from '../../kernel/app-error.ts';
 import { type Call, type OrgScope, principalOf } from '../../kernel/call.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import { ulid } from '../../kernel/ulid.ts';
 import { parseReason, parseUntil } from './holds.rules.ts';
-import type { HoldsDeps } from './holds.service.ts';
 import { deleteLockdown, insertLockdown, type LockdownRecord, listLockdowns } from './holds.store.ts';
+
+export interface LockdownDeps {
+  readonly db: Database;
+  readonly clock: Clock;
+}
 
 export interface LockdownService {
   /** The outermost one in force here; null when there is none. */
@@ -13,7 +19,7 @@ export interface LockdownService {
   set(call: Call, org: OrgScope, input: PutLockdownRequest): Promise<LockdownRecord | null>;
 }
 
-export function createLockdownService(deps: HoldsDeps): LockdownService {
+export function createLockdownService(deps: LockdownDeps): LockdownService {
   return {
     find: (org) => find(deps, org),
     set: async (call, org, input) => {
@@ -24,13 +30,13 @@ export function createLockdownService(deps: HoldsDeps): LockdownService {
 }
 
 /** The path too: what holds above holds here. */
-async function find({ db, clock }: HoldsDeps, org: OrgScope): Promise<LockdownRecord | null> {
+async function find({ db, clock }: LockdownDeps, org: OrgScope): Promise<LockdownRecord | null> {
   const [outermost] = await db.inOrg(org.path, (tx) => listLockdowns(tx, org.path, clock.now()));
   return outermost ?? null;
 }
 
 async function set(
-  { db, clock }: HoldsDeps,
+  { db, clock }: LockdownDeps,
   call: Call,
   org: OrgScope,
   { active, ...input }: PutLockdownRequest,
