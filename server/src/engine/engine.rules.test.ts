@@ -12,7 +12,8 @@ import type { Verb } from '../providers/provider.ts';
 import { pulseSeconds, resolveToggle, verbOf } from './action.rules.ts';
 import { countersOf } from './counters.rules.ts';
 import { decide } from './decide.ts';
-import { replay } from './outcome.rules.ts';
+import type { NewIntent } from './intents.store.ts';
+import { outcomeOf, replay } from './outcome.rules.ts';
 import type { Target } from './target.store.ts';
 
 const org: OrgScope = {
@@ -153,6 +154,24 @@ describe('what an action consumes', () => {
     ['toggle', user, ['door_opens']],
   ] as const)('%s', (verb, principal, keys) => {
     expect(countersOf(verb, principal)).toEqual(keys);
+  });
+});
+
+describe('how long it stays open', () => {
+  const intent = { correlationId: 'C', id: 'I', entityId: 'E', orgId: 'O' } as unknown as NewIntent;
+  const measured = { latencyMs: 1, now: new Date(0) };
+
+  it.each([
+    ['open', null, 5],
+    ['open', 'open', 5],
+    ['toggle', 'open', 5],
+    ['toggle', 'closed', undefined],
+    ['toggle', null, undefined],
+  ] as const)('after a %s that was seen to leave it %s is %s', (verb, observed, seconds) => {
+    const action = { org, target, verb, actionId: `switchable.${verb}`, pulseSeconds: 5 };
+    const { answer } = outcomeOf(action, intent, { kind: 'delivered', observed }, measured);
+    expect(answer).toMatchObject({ ok: true });
+    expect(Reflect.get(answer, 'door_open_duration_seconds')).toBe(seconds);
   });
 });
 

@@ -107,9 +107,13 @@ export async function demoCommands(dataDir: string, entityId: string): Promise<s
 async function listen(broker: Mosquitto, topic: string): Promise<{ heard: string[]; client: MqttClient }> {
   const client = await broker.client();
   const heard: string[] = [];
+  let state = 'OFF';
   client.on('message', (_topic, payload) => {
-    heard.push(payload.toString());
-    client.publish(`${topic}/state`, payload);
+    const command = payload.toString();
+    heard.push(command);
+    const opposite = state === 'ON' ? 'OFF' : 'ON';
+    state = command === 'TOGGLE' ? opposite : command;
+    client.publish(`${topic}/state`, state);
   });
   await client.subscribeAsync(`${topic}/set`, { qos: 1 });
   return { heard, client };
