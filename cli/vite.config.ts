@@ -16,18 +16,22 @@ function slimOperations(): Plugin {
   };
 }
 
-/** One file without dependencies: Node strips no types inside node_modules. */
+/** Files without dependencies, as Node strips no types inside node_modules; the first looks at Node before it reads the others. */
 export default defineConfig({
   root: import.meta.dirname,
   plugins: [slimOperations()],
   ssr: { noExternal: true, target: 'node' },
   build: {
-    ssr: 'src/main.ts',
+    ssr: 'src/start.ts',
     target: 'node22',
     outDir: 'dist',
     minify: false,
     rolldownOptions: {
-      output: { entryFileNames: 'lintel.js', banner: '#!/usr/bin/env node', codeSplitting: false },
+      output: {
+        entryFileNames: 'lintel.js',
+        chunkFileNames: '[name].js',
+        banner: ({ isEntry }) => (isEntry ? '#!/usr/bin/env node' : ''),
+      },
     },
   },
 });

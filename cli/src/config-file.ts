@@ -50,8 +50,15 @@ export function writeConfigFile(path: string, { url, token, orgId }: Wishes): vo
   }
 }
 
-export function removeConfigFile(path: string): void {
-  rmSync(path, { force: true });
+/** False where there is none. */
+export function removeConfigFile(path: string): boolean {
+  try {
+    rmSync(path);
+    return true;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw new CliError(exitCodes.failure, `${path} can not be removed`, { cause: error });
+  }
 }
 
 /** Null where there is no file. */

@@ -138,6 +138,16 @@ describe('login', () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
+  it('is taken back by logout, which says when there was nothing', async () => {
+    const { token } = await withTwin(() => [200, profile]);
+    const path = join(folder, 'config', 'config.json');
+    await run(['login', '--token', token]);
+    expect(await run(['logout'])).toMatchObject({ code: 0, stdout: `Removed ${path}.\n` });
+    expect(() => statSync(path)).toThrow();
+    expect(await run(['logout'])).toMatchObject({ code: 0, stdout: 'Nobody was logged in.\n' });
+    expect((await run(['logout', '--json'])).stdout).toBe('{"removed":null}\n');
+  });
+
   it('stores nothing that does not work', async () => {
     const { token } = await withTwin(() => [401, refusal('unauthorized')]);
     expect(await run(['login', '--token', token])).toMatchObject({ code: 3 });

@@ -1,5 +1,5 @@
 // What a stranger installs: one tarball, nothing else.
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -35,6 +35,20 @@ describe('the packed command', () => {
       '@lintel',
     ]);
     expect(readdirSync(join(folder, 'node_modules', '@lintel'))).toEqual(['cli']);
+  });
+
+  it('refuses a Node that is too old for it, in one line', () => {
+    const disguise = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '22.17.9' } })`;
+    const flags = ['--import', `data:text/javascript,${encodeURIComponent(disguise)}`];
+    const main = join(folder, 'node_modules', '@lintel', 'cli', 'dist', 'lintel.js');
+    const { status, stdout, stderr } = spawnSync(process.execPath, [...flags, main, '--version'], {
+      encoding: 'utf8',
+    });
+    expect({ status, stdout, stderr }).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: 'error: lintel needs Node 22.18 or newer; this is 22.17.9\n',
+    });
   });
 
   it('has the language and the operations in it', () => {

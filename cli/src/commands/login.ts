@@ -60,7 +60,7 @@ async function tokenFor({ world, terminal, settings }: Context, flag: string | u
 }
 
 function logout({ configPath, isJson, terminal }: Context): void {
-  removeConfigFile(configPath);
-  if (isJson) terminal.printJson({ removed: configPath });
-  else terminal.print(`Removed ${configPath}.`);
+  const wasThere = removeConfigFile(configPath);
+  if (isJson) terminal.printJson({ removed: wasThere ? configPath : null });
+  else terminal.print(wasThere ? `Removed ${configPath}.` : 'Nobody was logged in.');
 }

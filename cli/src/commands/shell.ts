@@ -21,7 +21,7 @@ export function addShellCommand(program: Command, start: Start): void {
 }
 
 const help = `Type any script: let doors = list("entity"); doors.len()
-Input goes on over several lines until its brackets are closed; TAB completes names, Ctrl-C stops, Ctrl-D leaves.
+Input goes on over several lines until it is complete, or ends with an empty line outside of brackets; TAB completes names, Ctrl-C stops, Ctrl-D leaves.
 .vars lists the variables, .exit leaves. In functions only parameters and the constants are visible.`;
 
 async function runShell(context: Context, options: ValueFiles): Promise<void> {
@@ -40,6 +40,7 @@ async function runShell(context: Context, options: ValueFiles): Promise<void> {
   await readInputs({
     world,
     isInteractive: terminal.isInteractive,
+    isIncomplete: evaluator.isIncomplete,
     complete: (line) => completeLine(line, evaluator.session, evaluator.constants),
     handle: async (input, signal) => {
       if (input.trim() === '.exit') return false;

@@ -47,7 +47,7 @@ function step(state: State, at: number): number {
   const char = text.charAt(at);
   if (char === '/' && text[at + 1] === '/') return mark(state, 'comment', at, lineEnd(text, at));
   if (char === '/' && text[at + 1] === '*') return mark(state, 'comment', at, blockEnd(state, at));
-  if (char === '"' || char === "'") return mark(state, 'text', at, quoteEnd(text, at + 1, char));
+  if (char === '"' || char === "'") return mark(state, 'text', at, quoteEnd(state, at + 1, char));
   if (char === '`') return mark(state, 'text', at, templateEnd(state, at + 1));
   if (char === '#') return rawText(state, at) ?? mark(state, 'code', at, at + 1);
   if (char === '}' && state.templates.at(-1) === state.brackets.length) {
@@ -97,11 +97,15 @@ function blockEnd(state: State, start: number): number {
 }
 
 /** A text in quotes ends with its line, unless a backslash joins the next one to it. */
-function quoteEnd(text: string, from: number, quote: string): number {
+function quoteEnd(state: State, from: number, quote: string): number {
+  const { text } = state;
   for (let at = from; at < text.length; at++) {
     const char = text[at];
-    if (char === '\\') at += text.startsWith('\r\n', at + 1) ? 2 : 1;
-    else if (char === '\n') return at;
+    if (char === '\\') {
+      at += text.startsWith('\r\n', at + 1) ? 2 : 1;
+      const isLast = at >= text.length - 1;
+      if (quote === '"' && isLast && (text[at] ?? '\n') === '\n') state.endsInside = true;
+    } else if (char === '\n') return at;
     else if (char === quote) return at + 1;
   }
   return text.length;

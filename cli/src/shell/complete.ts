@@ -5,6 +5,9 @@ import { hostSignatures } from './host-functions.ts';
 
 const isName = (text: string): boolean => /^[A-Za-z_]\w*$/.test(text);
 
+/** Words that the language has, and scripts may not use. */
+const refused: ReadonlySet<string> = new Set(['eval', 'import']);
+
 const functions = [...Object.keys(hostSignatures), ...specialFunctions, ...nativeNames].filter(isName);
 const commands = ['.exit', '.help', '.vars'];
 
@@ -21,6 +24,8 @@ export function completeLine(
   const names = isMethod
     ? [...own, ...nativeNames.filter(isName)]
     : [...session.variables.keys(), ...own, ...constants, ...functions, ...keywords];
-  const found = names.filter((name) => name.startsWith(begun) && !name.startsWith('anon$'));
+  const found = names.filter(
+    (name) => name.startsWith(begun) && !name.startsWith('anon$') && !refused.has(name),
+  );
   return [[...new Set(found)].sort(), begun];
 }

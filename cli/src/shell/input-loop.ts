@@ -6,6 +6,8 @@ import { historySize, readHistory, writeHistory } from './history.ts';
 export interface LoopDeps {
   readonly world: World;
   readonly isInteractive: boolean;
+  /** Whether more must follow, though every bracket is closed. */
+  readonly isIncomplete: (input: string) => boolean;
   readonly complete: (line: string) => [string[], string];
   /** Handles a whole input; false ends the loop. */
   readonly handle: (input: string, signal: AbortSignal) => Promise<boolean>;
@@ -14,7 +16,7 @@ export interface LoopDeps {
 const prompt = 'lintel> ';
 const continued = '     …> ';
 
-/** Reads inputs, each of as many lines as its brackets need, until the end of the input. */
+/** Reads inputs, each of as many lines as it needs, until the end of the input. */
 export async function readInputs(deps: LoopDeps): Promise<void> {
   const { world, isInteractive } = deps;
   const lines = createLineReader(deps);
@@ -41,7 +43,7 @@ export async function readInputs(deps: LoopDeps): Promise<void> {
   ask();
   for await (const line of lines) {
     state.pending = state.pending === '' ? line : `${state.pending}\n${line}`;
-    const isWhole = state.pending.trim() !== '' && !scan(state.pending).isOpen;
+    const isWhole = state.pending.trim() !== '' && endsHere(state.pending, line, deps);
     if (state.pending.trim() === '') state.pending = '';
     if (isWhole && !(await submit())) break;
     ask();
@@ -49,6 +51,10 @@ export async function readInputs(deps: LoopDeps): Promise<void> {
   if (state.pending.trim() !== '') await submit();
   lines.close();
 }
+
+/** An empty line ends what could go on, except inside of brackets, texts and comments, where it may stand. */
+const endsHere = (pending: string, line: string, { isIncomplete }: LoopDeps): boolean =>
+  !scan(pending).isOpen && (line.trim() === '' || !isIncomplete(pending));
 
 function createLineReader({ world, isInteractive, complete }: LoopDeps): Interface {
   const { stdin, stderr, environment } = world;

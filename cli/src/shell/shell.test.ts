@@ -59,6 +59,36 @@ describe('the shell', () => {
     expect(stdout).toBe('7\n2\n');
   });
 
+  it('reads on where something must follow', async () => {
+    const { code, stdout } = await type([
+      'let x = 1 +',
+      '2',
+      ';',
+      'x = x + // and',
+      '',
+      'x *',
+      ' 10',
+      'if x > 2',
+      '{ "many" }',
+      'let text = "one \\',
+      'two";',
+      'text',
+    ]);
+    expect(stdout).toBe('30\n"many"\n"one two"\n');
+    // What the empty line ended.
+    expect(code).toBe(6);
+  });
+
+  it('lets empty lines stand inside of brackets', async () => {
+    expect((await type(['fn f() {', '', '  1', '', '}', 'f()'])).stdout).toBe('1\n');
+  });
+
+  it('says at once what no further line makes right', async () => {
+    const { stdout, stderr } = await type(['let 5', '"abc', '1 + ;', 'include "missing"', '2']);
+    expect(stdout).toBe('2\n');
+    expect(stderr.match(/^error: /gm)).toHaveLength(4);
+  });
+
   it('asks the service for what it alone can do, with the values as they are', async () => {
     const { stdout } = await type([
       'let name = "A \\"B\\"";',
@@ -149,6 +179,7 @@ describe('completion', () => {
     expect(complete('let x = ent')).toEqual([['entity_action', 'entrance'], 'ent']);
     expect(complete('TY')[0]).toEqual(['TYPES']);
     expect(complete('whi')[0]).toEqual(['while']);
+    expect([...complete('ev')[0], ...complete('imp')[0]]).toEqual([]);
     expect(complete('.v')).toEqual([['.vars'], '.v']);
   });
 
