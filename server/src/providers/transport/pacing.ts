@@ -40,9 +40,11 @@ export function createPacing({ monotonicMs }: Pick<Clock, 'monotonicMs'>): Pacin
   };
 }
 
-/** Whole numbers that are `perSlot` on average over any stretch: 2.5 is 2 and 3 in turn. */
-const roomIn = (slot: number, perSlot: number): number =>
-  Math.floor((slot + 1) * perSlot) - Math.floor(slot * perSlot);
+/**
+ * A whole number, and any five slots in a row have room for 5 × `perSlot`, rounded down (Hermite's identity). It only grows
+ * with `perSlot`, so that a crowd which changes does not fill every slot up to the next whole number.
+ */
+const roomIn = (slot: number, perSlot: number): number => Math.floor(perSlot + (slot % 5) / 5);
 
 /** All links of this process share it: only together can they be a crowd. */
 const pacing = createPacing(systemClock);
