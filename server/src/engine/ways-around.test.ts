@@ -65,10 +65,21 @@ describe('a custom policy is not evaded by a portal', () => {
       'names an opener',
       () => forbid(`forbid (principal, action, resource == Entity::"${opener.entityId}");`),
     ],
-    ['is of the integration of an opener', () => forbid(everything, `/integrations/${opener.integrationId}`)],
+    [
+      'is of the integration of an opener',
+      () => {
+        const { integrationId } = opener;
+        const policy = `forbid (principal, action, resource in Integration::"${integrationId}");`;
+        return forbid(policy, `/integrations/${integrationId}`);
+      },
+    ],
     [
       'is of the device of an opener',
-      () => forbid(everything, `/integrations/${opener.integrationId}/devices/${opener.deviceId}`),
+      () => {
+        const { integrationId, deviceId } = opener;
+        const policy = `forbid (principal, action, resource in Device::"${deviceId}");`;
+        return forbid(policy, `/integrations/${integrationId}/devices/${deviceId}`);
+      },
     ],
     [
       'asks for the time as well',
