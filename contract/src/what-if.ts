@@ -42,7 +42,11 @@ export const WhatIfPrincipal = Response('WhatIfPrincipal', {
 export type WhatIfPrincipal = Static<typeof WhatIfPrincipal>;
 
 export const WhatIfHistory = Response('WhatIfHistory', {
-  since: Timestamp,
+  since: Type.String({
+    format: 'date-time',
+    description: 'Opens since then were looked at: 30 days, or fewer where it is truncated',
+  }),
+  truncated: Type.Boolean({ description: 'There were more than 5,000 opens; older ones were not looked at' }),
   examined: Type.Integer({
     minimum: 0,
     description: 'Opens that were looked at, 5,000 at most, newest first',
@@ -87,8 +91,9 @@ export const whatIfOperations = [
     path: '/orgs/{org_id}/policies/what-if',
     summary: 'Who could open an entity at a time, and what a draft policy would have changed',
     description:
-      'With `entity_id`: what would be decided for everybody who has a role, a key or an agent here, at `at`, by the ' +
-      'policies, holds and roles of now. With `draft` (a new policy as JSON, and where it is to hold): which opens of ' +
+      'With `entity_id`: what would be decided at `at` for everybody who has a role or a key here, is an administrator ' +
+      'above or has a key of one, or is an agent here, by the policies, holds and roles of now. Keys, and agents whose ' +
+      'credentials all are, that have expired by then are left out. With `draft` (a new policy as JSON, and where it is to hold): which opens of ' +
       'the last 30 days it alone would have denied or asked a confirmation or consent for, by the time of each open ' +
       'and by what its caller is now. With both, the draft counts in the first answer too. An agent is taken with all ' +
       'the roles of its owner. Writes nothing.',

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Role } from '@lintel/contract/roles';
 import type { PolicyDraft, WhatIf, WhatIfHistory, WhatIfPrincipal } from '@lintel/contract/what-if';
 import { scopedRoles } from '../../auth/principal.rules.ts';
 import type { Database, Tx } from '../../db/database.ts';
@@ -6,12 +7,13 @@ import { decide } from '../../engine/decide.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { OpenFacts } from '../../engine/open-facts.ts';
 import { AppError, type FieldProblem, invalid, notFound } from '../../kernel/app-error.ts';
-import { type OrgScope, type Principal, principalId } from '../../kernel/call.ts';
+import { type OrgScope, type Principal, principalId, type RoleGrant } from '../../kernel/call.ts';
 import { type Clock, parseInstant, toRfc3339 } from '../../kernel/clock.ts';
 import { pickText } from '../../kernel/text.ts';
 import { ulid } from '../../kernel/ulid.ts';
 import type { StoredPolicy } from '../../policy/org-policies.ts';
-import { requirePolicyInput } from '../../policy/policy-input.ts';
+import { type PolicyInput, requirePolicyInput } from '../../policy/policy-input.ts';
+import type { PolicyType } from '../../policy/policy-kinds.ts';
 import { isTimeZone } from '../../policy/zone-clock.ts';
 import { integrationExists } from './policies.store.ts';
 import { actorIdOf, actorIn, draftAlone, verdictOf, withDraft } from './what-if.rules.ts';
@@ -67,15 +69,20 @@ async function ask(deps: WhatIfDeps, org: OrgScope, question: WhatIfQuestion): P
   // The path too: administrators above count here.
   const { draft, principals } = await deps.db.inOrg(org.path, async (tx) => ({
     draft: question.draft === null ? null : await parseDraft(tx, deps, org, question.draft),
-    principals: await principalsOf(tx, org),
+    principals: await principalsOf(tx, org, earlier(at, deps.clock.now())),
   }));
+  const then = principals.filter(({ principal }) => principal.kind === 'user' || principal.expiresAt > at);
   return {
     at: toRfc3339(at),
     entity_id: entityId,
-    principals: facts && (await whoCould(facts, principals.slice(0, maxPrincipals), draft, at)),
+    principals: facts && (await whoCould(facts, then.slice(0, maxPrincipals), draft, at)),
     truncated: facts !== null && principals.length > maxPrincipals,
     history: draft && (await history(deps, org, principals, draft)),
   };
+}
+
+function earlier(one: Date, other: Date): Date {
+  return one < other ? one : other;
 }
 
 function zoneOf({ timezone }: OrgScope): string {
@@ -85,13 +92,7 @@ function zoneOf({ timezone }: OrgScope): string {
 async function parseDraft(tx: Tx, deps: WhatIfDeps, org: OrgScope, text: string): Promise<StoredPolicy> {
   const input = parseJson(text);
   const problems = deps.checkDraft(input);
-  if (problems.length > 0) {
-    const details = problems.map(({ path, message }) => ({
-      path: `/draft${path === '/' ? '' : path}`,
-      message,
-    }));
-    throw new AppError('validation_error', `${details[0]?.path}: ${details[0]?.message}`, { details });
-  }
+  if (problems.length > 0) throw inDraft(problems);
   const asked = input as PolicyDraft;
   const integrationId = asked.integration_id ?? null;
   const deviceId = asked.device_id ?? null;
@@ -102,15 +103,27 @@ async function parseDraft(tx: Tx, deps: WhatIfDeps, org: OrgScope, text: string)
   const capability = asked.capability ?? null;
   const enforcement = asked.enforcement ?? 'enforce';
   const { config } = asked;
-  const policyType = requirePolicyInput({
-    scope,
-    policyType: asked.policy_type,
-    config,
-    enforcement,
-    capability,
-  });
+  const policyType = draftType({ scope, policyType: asked.policy_type, config, enforcement, capability });
   const place = { orgId: org.id, scope, integrationId, deviceId } as const;
   return { ...place, id: ulid(), policyType, capability, config, enforcement, enabled: true };
+}
+
+/** The draft is a part of the request: what is wrong with it is told by its place there. */
+function inDraft(problems: readonly FieldProblem[]): AppError {
+  const details = problems.map(({ path, message }) => ({
+    path: `/draft${path === '/' ? '' : path}`,
+    message,
+  }));
+  return new AppError('validation_error', `${details[0]?.path}: ${details[0]?.message}`, { details });
+}
+
+function draftType(input: PolicyInput): PolicyType {
+  try {
+    return requirePolicyInput(input);
+  } catch (error) {
+    const problems = error instanceof AppError ? error.details : undefined;
+    throw problems === undefined ? error : inDraft(problems);
+  }
 }
 
 function parseJson(text: string): unknown {
@@ -131,36 +144,32 @@ async function placeExists(
   return await deviceExists(tx, orgId, integrationId, deviceId);
 }
 
-/** Everybody who could send a request here; one more than are answered tells that there are more. */
-async function principalsOf(tx: Tx, org: OrgScope): Promise<Named[]> {
+/** Everybody who could send a request here after this instant; one more than are answered tells that there are more. */
+async function principalsOf(tx: Tx, org: OrgScope, after: Date): Promise<Named[]> {
   const limit = maxPrincipals + 1;
-  const grants = (roles: ReturnType<typeof scopedRoles>) => roles.map((role) => ({ orgId: org.id, role }));
   const people = (await listPeople(tx, org, limit)).map(
-    ({ userId, name, grants: held }): Named => ({
+    ({ userId, name, grants }): Named => ({
       name: pickText(name, org.defaultLocale),
-      principal: { kind: 'user', userId, grants: held, sessionId: '' },
+      principal: { kind: 'user', userId, grants, sessionId: '' },
     }),
   );
-  const keys = (await listKeys(tx, org, limit)).map(
-    ({ name, scopedRoles: scope, creatorRoles, ...key }): Named => ({
+  const keys = (await listKeys(tx, org, { after, limit })).map(
+    ({ name, orgId, scopedRoles: scope, creatorRoles, ...key }): Named => ({
       name,
-      principal: { kind: 'api_key', ...key, org, grants: grants(scopedRoles(scope, creatorRoles)) },
+      principal: { kind: 'api_key', ...key, org, grants: held(orgId, scopedRoles(scope, creatorRoles)) },
     }),
   );
-  const agents = (await listAgents(tx, org, limit)).map(
+  const agents = (await listAgents(tx, org, { after, limit })).map(
     ({ name, creatorRoles, ...agent }): Named => ({
       name,
-      principal: {
-        kind: 'agent',
-        ...agent,
-        keyId: '',
-        org,
-        expiresAt: new Date(0),
-        grants: grants([...creatorRoles]),
-      },
+      principal: { kind: 'agent', ...agent, keyId: '', org, grants: held(org.id, creatorRoles) },
     }),
   );
   return [...people, ...keys, ...agents].slice(0, limit);
+}
+
+function held(orgId: string, roles: readonly Role[]): RoleGrant[] {
+  return roles.map((role) => ({ orgId, role }));
 }
 
 async function whoCould(
@@ -201,7 +210,9 @@ async function history(
   draft: StoredPolicy,
 ): Promise<WhatIfHistory> {
   const since = new Date(clock.millis() - historyMs);
-  const opens = await db.inOrg(org.id, (tx) => listOpens(tx, org.id, { since, limit: maxOpens }));
+  const found = await db.inOrg(org.id, (tx) => listOpens(tx, org.id, { since, limit: maxOpens + 1 }));
+  const opens = found.slice(0, maxOpens);
+  const truncated = found.length > maxOpens;
   const known = new Map(principals.map(({ principal }) => [principalId(principal), principal]));
   const factsOf = await factsByEntity(engine, org, opens);
   const counts = { deny: 0, approve: 0, confirm: 0 };
@@ -224,7 +235,8 @@ async function history(
     if (examples.length < maxExamples) examples.push(exampleOf(open, verdict));
   }
   return {
-    since: toRfc3339(since),
+    since: toRfc3339((truncated ? opens.at(-1)?.occurredAt : null) ?? since),
+    truncated,
     examined: opens.length - skipped,
     skipped,
     denied: counts.deny,

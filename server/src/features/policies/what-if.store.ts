@@ -11,20 +11,21 @@ export interface PersonRow {
   readonly grants: readonly RoleGrant[];
 }
 
-/** Everybody with a role here, with all that counts here: their roles, and admin above. */
+/** Everybody with a role here or admin above, with all that counts here. */
 export function listPeople(tx: Tx, org: OrgScope, limit: number): Promise<PersonRow[]> {
   return tx.query<PersonRow>(sql`
-    select u.id as "userId", u.name, (
-      select jsonb_agg(jsonb_build_object('orgId', g.org_id, 'role', g.role)) from role_grants g
-      where g.user_id = u.id and (g.org_id = ${org.id} or (g.role = 'admin' and g.org_id = any (${org.path})))
-    ) as grants
-    from users u where u.deleted_at is null
-      and exists (select from role_grants g where g.user_id = u.id and g.org_id = ${org.id})
-    order by u.id limit ${limit}`);
+    select u.id as "userId", u.name, held.grants
+    from users u join (
+      select g.user_id, jsonb_agg(jsonb_build_object('orgId', g.org_id, 'role', g.role)) as grants from role_grants g
+      where g.org_id = ${org.id} or (g.role = 'admin' and g.org_id = any (${org.path})) group by g.user_id
+    ) held on held.user_id = u.id
+    where u.deleted_at is null order by u.id limit ${limit}`);
 }
 
 export interface KeyRow {
   readonly keyId: string;
+  /** This one, or one above. */
+  readonly orgId: string;
   readonly name: string;
   readonly userId: string;
   readonly expiresAt: Date;
@@ -33,17 +34,25 @@ export interface KeyRow {
   readonly creatorRoles: readonly Role[];
 }
 
-const rolesOf = (org: OrgScope) => sql`
-  coalesce((select array_agg(distinct g.role) from role_grants g where g.user_id = u.id
-    and (g.org_id = ${org.id} or (g.role = 'admin' and g.org_id = any (${org.path})))), '{}')`;
+/** Which of them: those that are good after this instant. */
+interface Which {
+  readonly after: Date;
+  readonly limit: number;
+}
 
-export function listKeys(tx: Tx, org: OrgScope, limit: number): Promise<KeyRow[]> {
+/** Those of here, and those above that carry admin down. */
+export function listKeys(tx: Tx, org: OrgScope, { after, limit }: Which): Promise<KeyRow[]> {
   return tx.query<KeyRow>(sql`
-    select k.id as "keyId", k.name, u.id as "userId", k.expires_at as "expiresAt", k.scoped_roles as "scopedRoles",
-      k.scoped_entity_ids as "scopedEntityIds", ${rolesOf(org)} as "creatorRoles"
-    from api_keys k join users u on u.id = k.created_by_user_id
-    where k.org_id = ${org.id} and k.agent_id is null and k.revoked_at is null and k.expires_at > now()
-      and u.deleted_at is null
+    select k.id as "keyId", k.org_id as "orgId", k.name, u.id as "userId", k.expires_at as "expiresAt",
+      k.scoped_roles as "scopedRoles", k.scoped_entity_ids as "scopedEntityIds", held.roles as "creatorRoles"
+    from api_keys k join users u on u.id = k.created_by_user_id join orgs home on home.id = k.org_id
+    cross join lateral (
+      select coalesce(array_agg(distinct g.role), '{}') as roles from role_grants g
+      where g.user_id = u.id and (g.org_id = home.id or (g.role = 'admin' and g.org_id = any (home.path)))
+    ) held
+    where k.org_id = any (${org.path}) and k.agent_id is null and k.revoked_at is null and k.expires_at > ${after}
+      and u.deleted_at is null and (k.org_id = ${org.id}
+        or ('admin' = any (held.roles) and 'admin' = any (coalesce(k.scoped_roles, held.roles))))
     order by k.id limit ${limit}`);
 }
 
@@ -51,18 +60,27 @@ export interface AgentRow {
   readonly agentId: string;
   readonly name: string;
   readonly userId: string;
+  /** The last moment at which it has a credential. */
+  readonly expiresAt: Date;
   readonly allowedEntityIds: readonly string[];
   readonly confirmationMode: 'policy' | 'always' | 'human';
   readonly creatorRoles: readonly Role[];
 }
 
-export function listAgents(tx: Tx, org: OrgScope, limit: number): Promise<AgentRow[]> {
+export function listAgents(tx: Tx, org: OrgScope, { after, limit }: Which): Promise<AgentRow[]> {
   return tx.query<AgentRow>(sql`
-    select a.id as "agentId", a.name, u.id as "userId",
+    select a.id as "agentId", a.name, u.id as "userId", least(a.expires_at, held.until) as "expiresAt",
       coalesce(agent_reach(a.org_id, a.allowed_entity_ids, a.allowed_portal_ids), '{}') as "allowedEntityIds",
-      a.confirmation_mode as "confirmationMode", ${rolesOf(org)} as "creatorRoles"
+      a.confirmation_mode as "confirmationMode", coalesce((
+        select array_agg(distinct g.role) from role_grants g where g.user_id = u.id
+          and (g.org_id = ${org.id} or (g.role = 'admin' and g.org_id = any (${org.path})))
+      ), '{}') as "creatorRoles"
     from agents a join users u on u.id = a.owner_user_id
-    where a.org_id = ${org.id} and a.revoked_at is null and (a.expires_at is null or a.expires_at > now())
+    join (
+      select k.agent_id, max(k.expires_at) as until from api_keys k
+      where k.org_id = ${org.id} and k.agent_id is not null and k.revoked_at is null group by k.agent_id
+    ) held on held.agent_id = a.id
+    where a.org_id = ${org.id} and a.revoked_at is null and least(a.expires_at, held.until) > ${after}
       and u.deleted_at is null
     order by a.id limit ${limit}`);
 }

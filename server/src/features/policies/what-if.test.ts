@@ -1,7 +1,7 @@
 import type { WhatIf } from '@lintel/contract/what-if';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startTestApp, type TestApp } from '../../../test/support/test-app.ts';
-import type { BuildingIds } from '../../../test/support/test-world.ts';
+import { type BuildingIds, rootAdminId, rootOrgId } from '../../../test/support/test-world.ts';
 
 describe('what if', () => {
   let app: TestApp;
@@ -59,9 +59,11 @@ describe('what if', () => {
       confirmationMode: 'human',
     });
     const lonely = await app.world.agent(orgId, opener.userId, { allowedEntityIds: [] });
+    for (const id of [agentId, lonely]) await app.world.key(orgId, opener.userId, { agentId: id });
     const quiet = await setPolicy('quiet_hours', { start: '22:00', end: '06:00', applies_to: ['api_key'] });
     const day = await answered({ entity_id: building.entityId, at: '2026-06-01T12:00:00Z' });
     expect(decisions(day)).toEqual({
+      [rootAdminId]: 'allow',
       [admin.userId]: 'allow',
       [admin.keyId]: 'allow',
       [opener.userId]: 'allow',
@@ -77,6 +79,77 @@ describe('what if', () => {
       { policy_id: quiet.body.id, policy_type: 'quiet_hours', effect: 'deny' },
     ]);
     expect(night).toMatchObject({ truncated: false, history: null });
+  });
+
+  it('counts administrators above and their keys, also where nobody is here', async () => {
+    const childId = await app.world.org({ parentId: orgId });
+    const child = await app.world.building(childId);
+    const member = await person('entities:set_state', 'policies:manage');
+    const narrow = await app.world.key(orgId, admin.userId, { scopedRoles: ['entities:set_state'] });
+    const rootKey = await app.world.key(rootOrgId, rootAdminId, { scopedRoles: ['admin'] });
+    const { body, text } = await app.request(
+      'GET',
+      `/orgs/${childId}/policies/what-if?entity_id=${child.entityId}`,
+      { token: admin.token },
+    );
+    const answer = decisions(body as unknown as WhatIf);
+    expect(answer, text).toEqual({
+      [rootAdminId]: 'allow',
+      [rootKey.id]: 'allow',
+      [admin.userId]: 'allow',
+      [admin.keyId]: 'allow',
+    });
+    for (const id of [member.userId, member.keyId, narrow.id]) expect(answer).not.toHaveProperty(id);
+    const opened = await app.request('POST', `/entities/${child.entityId}/actions/open`, {
+      token: admin.token,
+      org: childId,
+      body: {},
+    });
+    expect(opened.status, opened.text).toBe(200);
+    await app.db.query('update api_keys set revoked_at = now() where id = $1', [rootKey.id]);
+  });
+
+  it('counts who has a role in the building, and for no other one', async () => {
+    const elsewhere = await app.world.building(orgId);
+    const manager = await person(`virtual_access:integration:${building.integrationId}:manager`);
+    const resident = await person(`virtual_access:integration:${building.integrationId}:resident`);
+    const stranger = await person(`virtual_access:integration:${elsewhere.integrationId}:manager`);
+    expect(decisions(await answered({ entity_id: building.entityId }))).toMatchObject({
+      [manager.userId]: 'allow',
+      [resident.userId]: 'allow',
+      [stranger.userId]: 'deny',
+    });
+  });
+
+  it('knows which keys and agents are still good at that time', async () => {
+    const inDays = (days: number) => new Date(Date.now() + days * 86_400_000);
+    const key = (days: number, agentId?: string) =>
+      app.world.key(orgId, admin.userId, { expiresAt: inDays(days), ...(agentId ? { agentId } : {}) });
+    const agent = async (...days: number[]) => {
+      const id = await app.world.agent(orgId, admin.userId, { allowedEntityIds: [building.entityId] });
+      for (const day of days) await key(day, id);
+      return id;
+    };
+    const ids = {
+      short: (await key(1)).id,
+      long: (await key(20)).id,
+      past: (await key(-1)).id,
+      shortAgent: await agent(1, 2),
+      longAgent: await agent(1, 20),
+      endedAgent: await agent(20),
+      bareAgent: await agent(),
+    };
+    await app.db.query('update agents set expires_at = $2 where id = $1', [ids.endedAgent, inDays(5)]);
+    const goodAt = async (days: number) => {
+      const answer = decisions(
+        await answered({ entity_id: building.entityId, at: inDays(days).toISOString() }),
+      );
+      return Object.entries(ids).flatMap(([name, id]) => (answer[id] === 'allow' ? [name] : []));
+    };
+    expect(await goodAt(0)).toEqual(['short', 'long', 'shortAgent', 'longAgent', 'endedAgent']);
+    expect(await goodAt(10)).toEqual(['long', 'longAgent']);
+    expect(await goodAt(30)).toEqual([]);
+    expect(await goodAt(-2)).toContain('past');
   });
 
   it('agrees with what a request of now is told', async () => {
@@ -135,6 +208,36 @@ describe('what if', () => {
     expect((await answered({ draft: JSON.stringify(agents) })).history).toMatchObject({
       confirmation_required: 0,
     });
+  });
+
+  it('says when there were more opens than it looked at, and since when it did', async () => {
+    await app.db.query(
+      `insert into audit_events (org_id, occurred_at, id, event_type, outcome, source, actor_kind, actor_api_key_id,
+         resource_type, resource_id, details)
+       select $1, now() - make_interval(mins => n), lpad(n::text, 26, '0'), 'entity.action', 'succeeded', 'api',
+         'api_key', $2, 'entity', $3, '{"command": "open"}' from generate_series(1, 5000) n`,
+      [orgId, admin.keyId, building.entityId],
+    );
+    const draft = JSON.stringify({ policy_type: 'require_step_up', config: {} });
+    const whole = (await answered({ draft })).history;
+    expect(whole).toMatchObject({ truncated: false, examined: 5000, confirmation_required: 5000 });
+    expect(Date.now() - Date.parse(whole?.since ?? '')).toBeGreaterThan(29 * 86_400_000);
+    await open(admin.token);
+    const cut = (await answered({ draft })).history;
+    expect(cut).toMatchObject({ truncated: true, examined: 5000 });
+    expect(Date.now() - Date.parse(cut?.since ?? '')).toBeLessThan(4 * 86_400_000);
+  });
+
+  it.each([
+    ['/draft/config/start', { policy_type: 'quiet_hours', config: { start: 'noon', end: '13:00' } }],
+    ['/draft/config/policy', { policy_type: 'cedar', config: { policy: 'permit' } }],
+    ['/draft/policy_type', { policy_type: 'no_such_kind', config: {} }],
+    ['/draft/config', { policy_type: 'quiet_hours' }],
+    ['/draft/capability', { policy_type: 'require_step_up', config: {}, capability: 'flying' }],
+  ])('tells what is wrong with a draft by its place in the request: %s', async (path, draft) => {
+    const answer = await ask({ draft: JSON.stringify(draft) });
+    expect(answer).toMatchObject({ status: 400, body: { code: 'validation_error', details: [{ path }] } });
+    expect(answer.body.message).toContain(path);
   });
 
   it('a draft counts in who could open, and is written nowhere', async () => {
