@@ -1,5 +1,5 @@
 import type { Role } from '@lintel/contract/roles';
-import { answerWithinMs, type Queryable, type Tx } from '../db/database.ts';
+import type { Queryable, Tx } from '../db/database.ts';
 import { sql } from '../db/sql.ts';
 import type { OrgScope, RoleGrant } from '../kernel/call.ts';
 
@@ -40,7 +40,7 @@ interface RawCredential {
 
 export async function findCredential(db: Queryable, secretHash: Buffer): Promise<CredentialRow | null> {
   const query = sql`select * from authenticate_key(${secretHash})`;
-  const row = await db.maybeOne<RawCredential>({ ...query, timeoutMs: answerWithinMs });
+  const row = await db.maybeOne<RawCredential>({ ...query, isUrgent: true });
   return row === null ? null : toCredential(row);
 }
 

@@ -57,7 +57,9 @@ const types = {
 };
 
 /** Whoever waits at a door is told within two seconds that the database does not answer. */
-export const answerWithinMs = 1_500;
+const answerWithinMs = 1_500;
+/** While it answers others, an urgent statement is waited for as long as the open it is for has time. */
+const urgentWithinMs = 5_000;
 
 export function createDatabase(options: DatabaseOptions): Database {
   const pool = createPool(options);
@@ -77,7 +79,7 @@ export function createDatabase(options: DatabaseOptions): Database {
       const send: Send = (statement) => ask(turns, client, statement);
       try {
         // The scope is '*' or checked ULIDs, so it can stand in the text and save a round trip.
-        await send({ text: `begin; set local lintel.org = '${scope}'`, query_timeout: answerWithinMs });
+        await send({ text: `begin; set local lintel.org = '${scope}'`, isUrgent: true });
         const result = await work({ ...queryable(send), transaction: true });
         await send({ text: 'commit' });
         client.release();
@@ -131,7 +133,7 @@ function createPool(options: DatabaseOptions): pg.Pool {
   return pool;
 }
 
-type Statement = pg.QueryConfig & { readonly query_timeout?: number };
+type Statement = pg.QueryConfig & Pick<SqlQuery, 'isUrgent'>;
 type Send = (statement: Statement) => Promise<pg.QueryResult>;
 
 /** Takes down when nothing was heard of the database. That an idle connection was at hand is no sign of it. */
@@ -146,10 +148,32 @@ async function unlessSilent<T>(turns: Turns, ask: () => Promise<T>): Promise<T> 
   }
 }
 
-async function ask(turns: Turns, client: pg.PoolClient, statement: Statement): Promise<pg.QueryResult> {
-  const result = await unlessSilent(turns, () => client.query(statement));
+async function ask(
+  turns: Turns,
+  client: pg.PoolClient,
+  { isUrgent, ...statement }: Statement,
+): Promise<pg.QueryResult> {
+  const result = await unlessSilent(turns, () => {
+    const answer = client.query(statement);
+    return isUrgent === true ? inTime(turns, answer) : answer;
+  });
   turns.answered();
   return result;
+}
+
+/** Gives up when nothing at all is answered for a while, or when it has taken too long in any case. */
+function inTime<T>(turns: Turns, answer: Promise<T>): Promise<T> {
+  const untilMs = systemClock.monotonicMs() + urgentWithinMs;
+  let timer: NodeJS.Timeout;
+  return new Promise((resolve, reject) => {
+    const look = (sinceMs: number): void => {
+      const nowMs = systemClock.monotonicMs();
+      if (nowMs >= untilMs || !turns.hasAnsweredSince(sinceMs)) reject(new Error('timeout of a statement'));
+      else timer = setTimeout(look, Math.min(answerWithinMs, untilMs - nowMs), nowMs);
+    };
+    timer = setTimeout(look, answerWithinMs, systemClock.monotonicMs());
+    answer.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
 }
 
 function scopeOf(orgIds: string | readonly string[]): string {
@@ -180,13 +204,8 @@ function isTimeout(error: unknown): boolean {
 }
 
 function queryable(send: Send): Queryable {
-  const run = ({ text, values, timeoutMs }: SqlQuery): Promise<pg.QueryResult> =>
-    send({
-      name: preparedName(text),
-      text,
-      values: [...values],
-      ...(timeoutMs === undefined ? {} : { query_timeout: timeoutMs }),
-    });
+  const run = ({ text, values, isUrgent = false }: SqlQuery): Promise<pg.QueryResult> =>
+    send({ name: preparedName(text), text, values: [...values], isUrgent });
   const maybeOne = async <Row>(query: SqlQuery) => ((await run(query)).rows[0] as Row | undefined) ?? null;
   return {
     query: async <Row>(query: SqlQuery) => (await run(query)).rows as Row[],

@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto';
 export interface SqlQuery {
   readonly text: string;
   readonly values: readonly unknown[];
-  /** How long the answer is waited for, where the default of the database is too long for a caller. */
-  readonly timeoutMs?: number;
+  /** Somebody waits at a door for it. */
+  readonly isUrgent?: boolean;
 }
 
 const names = new Map<string, string>();

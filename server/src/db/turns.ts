@@ -9,6 +9,7 @@ export interface Turns {
   answered(): void;
   /** It has not answered in time what was asked at `sinceMs`. */
   unanswered(sinceMs: number): void;
+  hasAnsweredSince(sinceMs: number): boolean;
   /** Nothing was answered since something was not. */
   isSilent(): boolean;
   waiting(): number;
@@ -67,6 +68,7 @@ export function createTurns(connections: number, { monotonicMs }: Pick<Clock, 'm
       isSilent = true;
       for (const waiter of waiters) refuse(waiter);
     },
+    hasAnsweredSince: (sinceMs) => lastAnswerMs >= sinceMs,
     isSilent: () => isSilent,
     waiting: () => waiters.size,
   };

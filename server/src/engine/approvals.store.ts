@@ -9,16 +9,18 @@ export interface ApprovalRequest {
   readonly requester: { readonly kind: string; readonly id: string; readonly userId: string };
   readonly entityId: string;
   readonly label: string;
-  readonly fingerprint: Buffer;
+  readonly note: string;
+  /** See `approvalOf`. */
+  readonly approval: Buffer;
   readonly requiredCount: number;
 }
 
 const lifetime = '24 hours';
 
-/** An approval of exactly this request that nobody has used. The commit looks again, and spends it. */
-export async function isApproved(tx: Tx, orgId: string, fingerprint: Buffer): Promise<boolean> {
+/** One that was given and that nobody has used. */
+export async function isApproved(tx: Tx, orgId: string, approval: Buffer): Promise<boolean> {
   const row = await tx.maybeOne(sql`
-    select 1 from policy_approvals where org_id = ${orgId} and fingerprint = ${fingerprint}
+    select 1 from policy_approvals where org_id = ${orgId} and fingerprint = ${approval}
       and status = 'approved' and expires_at > now() limit 1`);
   return row !== null;
 }
@@ -38,16 +40,16 @@ export async function forgetOldApprovals(tx: Tx): Promise<number> {
 
 /** The pending request for this action: the one there is, or a new one. */
 export async function requestApproval(tx: Tx, request: ApprovalRequest): Promise<string> {
-  const { orgId, requester, fingerprint } = request;
+  const { orgId, requester, approval } = request;
   await tx.execute(sql`
     update policy_approvals set status = 'expired'
-    where org_id = ${orgId} and fingerprint = ${fingerprint} and status = 'pending' and expires_at <= now()`);
+    where org_id = ${orgId} and fingerprint = ${approval} and status = 'pending' and expires_at <= now()`);
   const row = await tx.one<{ id: string }>(sql`
     insert into policy_approvals as a (org_id, id, policy_id, policy_type, requester_kind, requester_id,
-      requester_user_id, subject_kind, subject_ref, subject_label, fingerprint, required_count, expires_at)
+      requester_user_id, subject_kind, subject_ref, subject_label, note, fingerprint, required_count, expires_at)
     values (${orgId}, ${ulid()}, ${request.policyId}, ${request.policyType}, ${requester.kind}, ${requester.id},
-      ${requester.userId}, 'entity_action', ${request.entityId}, ${request.label}, ${fingerprint},
-      ${request.requiredCount}, now() + ${lifetime}::interval)
+      ${requester.userId}, 'entity_action', ${request.entityId}, ${request.label}, ${request.note},
+      ${approval}, ${request.requiredCount}, now() + ${lifetime}::interval)
     on conflict (org_id, fingerprint) where status = 'pending' and fingerprint is not null
       do update set required_count = greatest(a.required_count, excluded.required_count)
     returning a.id`);

@@ -11,14 +11,15 @@ import {
 } from '../kernel/call.ts';
 import { refusedOnlyAfresh, StaleDecision } from '../kernel/stale-decision.ts';
 import { ulid } from '../kernel/ulid.ts';
-import type { Reason } from '../policy/typed-rules.ts';
-import { type ApprovalRequest, isApproved, requestApproval } from './approvals.store.ts';
+import { requestApproval } from './approvals.store.ts';
+import { approvalOf, approvalRequestOf, hasApproval, needsProof } from './approvals.ts';
 import { actionDetails, carryOut, deadlineMs } from './carry-out.ts';
 import { confirmationHash, issueConfirmation } from './confirmations.ts';
 import { countersOf } from './counters.rules.ts';
 import type { Decision } from './decide.ts';
 import type { EngineDeps } from './engine.ts';
 import { findStoredIntent, type NewIntent, type OpenVerdict } from './intents.store.ts';
+import { tooSoon } from './intervals.ts';
 import { replay } from './outcome.rules.ts';
 import { type ActionRequest, closeAfterMs, type PreparedAction, prepareAction } from './prepare-action.ts';
 
@@ -29,6 +30,7 @@ export async function executeAction(
   org: OrgScope,
   request: ActionRequest,
 ): Promise<ActionResult> {
+  const decidedIn = minuteOf(deps);
   const { action, key } = await refusedOnlyAfresh(call, async () => ({
     key: idempotencyKeyOf(call, principalOf(call)),
     action: await prepareAction(deps, org, principalOf(call), request),
@@ -36,6 +38,11 @@ export async function executeAction(
   const earlier = await requirePermission(deps, call, action, key);
   if (earlier !== null) return earlier;
   const degradation = await deps.slowDown.before(call, action, key);
+  if (degradation !== null && minuteOf(deps) !== decidedIn) {
+    // What was decided before the wait may not hold any more: no rule is finer than a minute.
+    deps.slowDown.credit(call, action, degradation);
+    throw new StaleDecision();
+  }
   const startedMs = deps.clock.monotonicMs();
   const intent = intentOf(call, action, key);
   const verdict = await deps.intents.open(intent);
@@ -45,10 +52,12 @@ export async function executeAction(
   return carryOut(deps, { ...action, degradation }, intent, startedMs);
 }
 
+const minuteOf = ({ clock }: EngineDeps): number => Math.floor(clock.millis() / 60_000);
+
 function idempotencyKeyOf(call: Call, principal: Principal): string | null {
   const key = call.idempotencyKey;
-  if (key !== null && !/^[\x21-\x7e]{1,255}$/.test(key)) {
-    throw invalid('/headers/Idempotency-Key', 'must be 1 to 255 printable characters without spaces');
+  if (key !== null && !/^[\x20-\x7e]{1,255}$/.test(key)) {
+    throw invalid('/headers/Idempotency-Key', 'must be 1 to 255 printable ASCII characters');
   }
   if (key === null && principal.kind === 'agent') {
     throw new AppError('idempotency_key_required', 'an agent must send Idempotency-Key');
@@ -65,7 +74,7 @@ async function requirePermission(
 ): Promise<ActionResult | null> {
   const { decision, target, verb, principal, org, fingerprint } = action;
   const refused = decision.effect === 'deny' || decision.effect === 'approve';
-  const unconfirmed = decision.effect === 'confirm' && call.confirmation === null;
+  const unconfirmed = needsProof(decision) && call.confirmation === null;
   const unknownState =
     verb === 'toggle' && (principal.kind === 'agent' || !action.manifest.actions.includes('toggle'));
   if (!refused && !unconfirmed && !unknownState && target.enabled) return null;
@@ -83,18 +92,18 @@ async function requirePermission(
   if (unknownState) throw new AppError('state_unknown', 'the state is unknown, so a toggle could do either');
   if (!unconfirmed) return null;
   const { token } = await issueConfirmation(deps, action);
-  throw new AppError('confirmation_required', 'send the preview token back to confirm', {
-    previewToken: token,
-  });
+  throw new AppError(
+    'confirmation_required',
+    `send the preview token back to confirm (${confirming(decision)})`,
+    {
+      previewToken: token,
+    },
+  );
 }
 
-/** The consent of somebody else to exactly this request. */
-async function hasApproval(
-  deps: EngineDeps,
-  { decision, org, fingerprint }: PreparedAction,
-): Promise<boolean> {
-  if (decision.effect !== 'approve') return false;
-  return await deps.db.inOrg(org.id, (tx) => isApproved(tx, org.id, fingerprint));
+function confirming({ reasons }: Decision): string {
+  const reason = reasons.find(({ effect }) => effect === 'confirm');
+  return `${reason?.policyType} ${reason?.policyId}`;
 }
 
 /** The refusal with its event; where somebody else could still allow it, they are asked in the same transaction. */
@@ -105,7 +114,8 @@ async function deny(deps: EngineDeps, call: Call, action: PreparedAction): Promi
   const message = reason?.message ?? 'denied';
   const policy = { policy_id: reason?.policyId ?? null, policy_type: reason?.policyType ?? null };
   const approvalId = await deps.db.inOrg(org.id, async (tx) => {
-    const id = reason?.effect === 'approve' ? await requestApproval(tx, approvalOf(action, reason)) : null;
+    const request = reason === undefined ? null : approvalRequestOf(action, reason);
+    const id = request === null ? null : await requestApproval(tx, request);
     const approval = id === null ? {} : { approval_id: id };
     await recordEvent(tx, originOf(call), {
       orgId: org.id,
@@ -121,22 +131,6 @@ async function deny(deps: EngineDeps, call: Call, action: PreparedAction): Promi
     audited: true,
     ...(approvalId === null ? {} : { details: [{ path: '/approval_id', message: approvalId }] }),
   });
-}
-
-function approvalOf(
-  { org, principal, target, fingerprint, decision }: PreparedAction,
-  reason: Reason,
-): ApprovalRequest {
-  return {
-    orgId: org.id,
-    policyId: reason.policyId ?? '',
-    policyType: reason.policyType,
-    requester: { kind: principal.kind, id: principalId(principal), userId: principal.userId },
-    entityId: target.entityId,
-    label: target.name ?? target.doorName,
-    fingerprint,
-    requiredCount: decision.requiredApprovals,
-  };
 }
 
 /** For the event: what policies that only watch would have done. */
@@ -171,14 +165,20 @@ function intentOf(call: Call, action: PreparedAction, key: string | null): NewIn
     correlationId: call.correlationId,
     idempotencyKey: key,
     fingerprint: action.fingerprint,
-    confirmationHash:
-      action.decision.effect === 'confirm' && call.confirmation ? confirmationHash(call.confirmation) : null,
-    needsApproval: action.decision.effect === 'approve',
+    confirmationHash: proofOf(call, action.decision),
+    approval: approvalOf(action),
     deadlineMs,
     minIntervalMs: action.minIntervalMs,
+    openers: action.openers,
     counters: countersOf(verb, principal),
     closeAfterMs: closeAfterMs(action),
   };
+}
+
+function proofOf(call: Call, decision: Decision): Buffer | null {
+  if (!needsProof(decision)) return null;
+  if (call.confirmation === null) throw new Error('what must be confirmed has come here without its proof');
+  return confirmationHash(call.confirmation);
 }
 
 /** Null when the intent is ours to carry out. */
@@ -187,6 +187,8 @@ function settleVerdict(verdict: OpenVerdict): ActionResult | null {
     case 'opened':
       return null;
     case 'stale':
+    // Another request has spent it: this one is decided anew, and refused with its reasons.
+    case 'approval_missing':
       throw new StaleDecision();
     case 'expired':
       throw new AppError('unauthorized', 'a valid credential is required');
@@ -194,11 +196,7 @@ function settleVerdict(verdict: OpenVerdict): ActionResult | null {
       return replay(verdict.stored);
     case 'confirmation_invalid':
       throw new AppError('confirmation_invalid', 'the confirmation is not valid for this request');
-    case 'approval_missing':
-      throw new AppError('approval_required', 'a different person must approve this');
     case 'interval':
-      throw new AppError('provider_open_rate_limited', `ready again in ${verdict.waitMs} ms`, {
-        retryAfterSeconds: Math.ceil(verdict.waitMs / 1000),
-      });
+      throw tooSoon(verdict.waitMs);
   }
 }

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { AuditOutcome } from '@lintel/contract/events';
-import { answerWithinMs, type Queryable, type Tx } from '../db/database.ts';
+import type { Queryable, Tx } from '../db/database.ts';
 import { sql } from '../db/sql.ts';
 import type { Actor } from '../kernel/call.ts';
 import { ulid } from '../kernel/ulid.ts';
@@ -26,13 +26,21 @@ export interface NewIntent {
   readonly idempotencyKey: string | null;
   readonly fingerprint: Buffer;
   readonly confirmationHash: Buffer | null;
-  /** Spends an approval of exactly this request. */
-  readonly needsApproval: boolean;
+  /** Of the approval that is spent; null where none is needed. */
+  readonly approval: Buffer | null;
   readonly deadlineMs: number;
   readonly minIntervalMs: number;
+  /** For a portal: what it opens through, in its order. One of them must be ready, and is reserved for it. */
+  readonly openers: readonly OpenerInterval[];
   readonly counters: readonly CounterKey[];
   /** When the service must close the door again; null when it need not. */
   readonly closeAfterMs: number | null;
+}
+
+export interface OpenerInterval {
+  readonly entityId: string;
+  readonly integrationId: string;
+  readonly minIntervalMs: number;
 }
 
 export interface StoredIntent {
@@ -68,7 +76,7 @@ interface RawVerdict {
 export async function openIntents(db: Queryable, intents: readonly NewIntent[]): Promise<OpenVerdict[]> {
   const query = sql`
     select * from open_intents(${JSON.stringify(intents.map(intentRow))}, ${randomInt(counterStripes)})`;
-  const rows = await db.query<RawVerdict>({ ...query, timeoutMs: answerWithinMs });
+  const rows = await db.query<RawVerdict>({ ...query, isUrgent: true });
   const byId = new Map(rows.map((row) => [row.out_id, verdictOf(row)]));
   return intents.map(({ id }) => byId.get(id) ?? { kind: 'stale' });
 }
@@ -77,7 +85,15 @@ export async function openIntents(db: Queryable, intents: readonly NewIntent[]):
 const counterStripes = 16;
 
 function intentRow(intent: NewIntent): Record<string, unknown> {
-  const { confirmationHash, needsApproval, minIntervalMs, closeAfterMs } = intent;
+  const { confirmationHash, approval, minIntervalMs, closeAfterMs } = intent;
+  const openers = intent.openers.some((opener) => opener.minIntervalMs > 0)
+    ? intent.openers.map((opener) => ({
+        entity_id: opener.entityId,
+        integration_id: opener.integrationId,
+        min_interval_ms: opener.minIntervalMs,
+      }))
+    : [];
+  const isPlain = [confirmationHash, approval, closeAfterMs].every((part) => part === null);
   return {
     id: intent.id,
     org_id: intent.orgId,
@@ -97,9 +113,11 @@ function intentRow(intent: NewIntent): Record<string, unknown> {
     fingerprint: intent.fingerprint.toString('hex'),
     deadline_ms: intent.deadlineMs,
     counters: intent.counters,
-    plain: confirmationHash === null && !needsApproval && minIntervalMs === 0 && closeAfterMs === null,
+    plain: isPlain && minIntervalMs === 0 && openers.length === 0,
     confirmation: confirmationHash?.toString('hex'),
-    needs_approval: needsApproval,
+    needs_approval: approval !== null,
+    approval: approval?.toString('hex'),
+    openers,
     min_interval_ms: minIntervalMs,
     close_after_ms: closeAfterMs,
   };
@@ -161,7 +179,7 @@ export async function finishIntents(
   }));
   const query = sql`
     select out_id as id, out_state as state from finish_intents(${JSON.stringify(rows)})`;
-  const states = await db.query<{ id: string; state: IntentState }>({ ...query, timeoutMs: answerWithinMs });
+  const states = await db.query<{ id: string; state: IntentState }>({ ...query, isUrgent: true });
   return new Map(states.map((row) => [row.id, row.state]));
 }
 

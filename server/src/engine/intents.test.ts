@@ -59,7 +59,8 @@ describe('intents', () => {
     idempotencyKey: null,
     fingerprint: sha256('request'),
     confirmationHash: null,
-    needsApproval: false,
+    approval: null,
+    openers: [],
     deadlineMs: 5_000,
     minIntervalMs: 0,
     counters: [],
@@ -258,7 +259,8 @@ describe('intents', () => {
       );
     await approve('approved');
     await approve('too old', "now() - interval '1 second'");
-    const asked = (name: string) => intent({ needsApproval: true, fingerprint: sha256(name) });
+    const asked = (name: string) =>
+      intent({ approval: sha256(name), fingerprint: sha256(`the request for ${name}`) });
     const verdicts = (
       await Promise.all([
         openIntents(
@@ -274,6 +276,41 @@ describe('intents', () => {
     ).flat();
     expect(verdicts.filter(({ kind }) => kind === 'opened')).toHaveLength(1);
     expect(verdicts.filter(({ kind }) => kind === 'approval_missing')).toHaveLength(21);
+  });
+
+  it('reserves the first opener of a portal that is ready, and nothing when none is', async () => {
+    const world = createWorld(owner);
+    const own = await world.org();
+    const slow = (await world.building(own)).integrationId;
+    const quick = (await world.building(own)).integrationId;
+    const [row] = await owner.query<{ epoch: string }>('select epoch from org_epochs where org_id = $1', [
+      own,
+    ]);
+    const portal = (more: Partial<NewIntent> = {}) =>
+      intent({ orgId: own, epoch: Number(row?.epoch), openers, fingerprint: sha256('portal'), ...more });
+    const opener = (integrationId: string, entityId: string) => ({
+      entityId,
+      integrationId,
+      minIntervalMs: 60_000,
+    });
+    const openers = [opener(slow, 'slow'), opener(quick, 'quick')];
+    const token = sha256('a proof for a portal');
+    const proof = { orgId: own, tokenHash: token, fingerprint: sha256('portal'), lifetimeSeconds: 600 };
+    await db.inOrg(own, (tx) => insertConfirmation(tx, proof));
+    const portals = [0, 1, 2, 3].map(() => portal());
+    const verdicts = await openIntents(db.direct, portals);
+    expect(verdicts.map(({ kind }) => kind).sort()).toEqual(['interval', 'interval', 'opened', 'opened']);
+    const [refused] = verdicts.filter((verdict) => verdict.kind === 'interval');
+    expect(refused?.waitMs).toBeGreaterThan(50_000);
+    const reserved = await owner.query<{ opener: string }>(
+      'select reserved_opener_id as opener from intents where id = any($1) order by 1',
+      [portals.map(({ id }) => id)],
+    );
+    expect(reserved.map((row) => row.opener)).toEqual(['quick', 'slow']);
+    const proven = portal({ confirmationHash: token });
+    expect((await openIntents(db.direct, [proven]))[0]?.kind).toBe('interval');
+    const free = [...openers, { entityId: 'free', integrationId: ulid(), minIntervalMs: 0 }];
+    expect(await openIntents(db.direct, [{ ...proven, openers: free }])).toEqual([{ kind: 'opened' }]);
   });
 
   it('one that can not be written does not refuse those it was gathered with', async () => {

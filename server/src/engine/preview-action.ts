@@ -1,10 +1,12 @@
 import type { ActionPreview } from '@lintel/contract/actions';
 import type { OrgScope, Principal } from '../kernel/call.ts';
 import { toRfc3339 } from '../kernel/clock.ts';
+import { hasApproval, needsProof } from './approvals.ts';
 import { issueConfirmation } from './confirmations.ts';
 import { counterPeriods, countersOf } from './counters.rules.ts';
 import type { EngineDeps } from './engine.ts';
-import { readCounters, readyInMs } from './intents.store.ts';
+import { readCounters } from './intents.store.ts';
+import { readinessOf } from './intervals.ts';
 import { type ActionRequest, type PreparedAction, prepareAction } from './prepare-action.ts';
 
 /** What executing would do and need. Touches no hardware and spends nothing. */
@@ -15,9 +17,10 @@ export async function previewAction(
   request: ActionRequest,
 ): Promise<ActionPreview> {
   const action = await prepareAction(deps, org, principal, request);
-  const confirmation = action.decision.effect === 'confirm' ? await issueConfirmation(deps, action) : null;
+  const decision = await standingDecision(deps, action);
+  const confirmation = decision === 'confirm' ? await issueConfirmation(deps, action) : null;
   return {
-    decision: action.decision.effect,
+    decision,
     confirmation_required: confirmation !== null,
     ...(confirmation && { preview_token: confirmation.token, expires_at: toRfc3339(confirmation.expiresAt) }),
     reasons: action.decision.reasons.map((reason) => ({
@@ -32,6 +35,16 @@ export async function previewAction(
   };
 }
 
+/** As execute would take it: what others have consented to need not be asked for any more. */
+async function standingDecision(
+  deps: EngineDeps,
+  action: PreparedAction,
+): Promise<ActionPreview['decision']> {
+  const { decision } = action;
+  if (decision.effect !== 'approve' || !(await hasApproval(deps, action))) return decision.effect;
+  return needsProof(decision) ? 'confirm' : 'allow';
+}
+
 function effectOf({ target, actionId, pulseSeconds }: PreparedAction): ActionPreview['effect'] {
   return {
     entity: target.name ?? target.entityId,
@@ -44,20 +57,21 @@ function effectOf({ target, actionId, pulseSeconds }: PreparedAction): ActionPre
 
 async function standingOf(
   deps: EngineDeps,
-  { org, target, verb, principal, minIntervalMs }: PreparedAction,
+  action: PreparedAction,
 ): Promise<Pick<ActionPreview, 'provider' | 'quotas'>> {
+  const { org, target, verb, principal } = action;
   const keys = countersOf(verb, principal);
-  const { current, wait } = await deps.db.inOrg(org.id, async (tx) => ({
+  const { current, readiness } = await deps.db.inOrg(org.id, async (tx) => ({
     current: await readCounters(tx, org.id, keys),
-    wait: await readyInMs(tx, org.id, target.integrationId, minIntervalMs),
+    readiness: await readinessOf(tx, action),
   }));
   const used = new Map(current.map((row) => [row.key, row]));
   const limits = keys.length === 0 ? [] : await deps.slowedUse.limits(org);
   return {
     provider: {
       health: deps.providers.health(target.providerType, target.integrationId),
-      min_interval_ms: minIntervalMs,
-      ready_in_ms: wait,
+      min_interval_ms: readiness.minIntervalMs,
+      ready_in_ms: readiness.waitMs,
     },
     quotas: keys.flatMap((key) =>
       counterPeriods[key].map((period) => ({

@@ -5,9 +5,18 @@ import type { NewIntent } from './intents.store.ts';
 /** Who asked for the whole, and so for its parts. */
 export type Asker = Pick<NewIntent, 'principalKind' | 'principalId' | 'actor' | 'source' | 'correlationId'>;
 
-export function findAsker(tx: Tx, orgId: string, intentId: string): Promise<Asker | null> {
-  return tx.maybeOne<Asker>(sql`
+export interface Whole {
+  readonly asker: Asker;
+  /** The part whose interval was reserved with the whole. */
+  readonly reservedOpenerId: string | null;
+}
+
+export async function findWhole(tx: Tx, orgId: string, intentId: string): Promise<Whole | null> {
+  const row = await tx.maybeOne<Asker & { reservedOpenerId: string | null }>(sql`
     select principal_kind as "principalKind", principal_id as "principalId", actor, source,
-      correlation_id as "correlationId"
+      correlation_id as "correlationId", reserved_opener_id as "reservedOpenerId"
     from intents where org_id = ${orgId} and id = ${intentId}`);
+  if (row === null) return null;
+  const { reservedOpenerId, ...asker } = row;
+  return { asker, reservedOpenerId };
 }

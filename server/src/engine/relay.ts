@@ -10,7 +10,7 @@ import type { EngineDeps } from './engine.ts';
 import type { NewIntent } from './intents.store.ts';
 import { canBePart } from './portals.ts';
 import { closeAfterMs, minIntervalMs } from './prepare-action.ts';
-import { type Asker, findAsker } from './relay.store.ts';
+import { findWhole, type Whole } from './relay.store.ts';
 
 export interface RelayRequest {
   readonly orgId: string;
@@ -80,7 +80,7 @@ async function relay(deps: EngineDeps, request: RelayRequest): Promise<Delivery 
 }
 
 interface PartOfCommand {
-  readonly asker: Asker;
+  readonly whole: Whole;
   readonly action: DecidedAction;
   readonly manifest: ProviderManifest;
 }
@@ -88,27 +88,29 @@ interface PartOfCommand {
 /** Looked up anew for every try: what is deleted, paused or of another organization is not there. */
 async function partOf(deps: EngineDeps, request: RelayRequest): Promise<PartOfCommand | null> {
   const { orgId, command, entityId, verb, pulseSeconds } = request;
-  const { org, asker } = await deps.db.inOrg(orgId, async (tx) => ({
+  const { org, whole } = await deps.db.inOrg(orgId, async (tx) => ({
     org: await findOrgScope(tx, orgId),
-    asker: await findAsker(tx, orgId, command.intentId),
+    whole: await findWhole(tx, orgId, command.intentId),
   }));
-  if (org === null || org.deletedAt !== null || asker === null) return null;
+  if (org === null || org.deletedAt !== null || whole === null) return null;
   const target = await deps.targets.find(org, entityId);
   if (!target?.enabled || !canBePart(target, deps.providers.manifest)) return null;
   const manifest = deps.providers.manifest(target.providerType);
   if (!manifest?.actions.includes(verb)) return null;
   const held = openHoldOf(await deps.policies.snapshot(org), target, deps.clock.millis()) !== null;
   const pulse = held ? null : pulseSeconds;
-  return { asker, manifest, action: { org, target, verb, actionId: actionIdOf(verb), pulseSeconds: pulse } };
+  return { whole, manifest, action: { org, target, verb, actionId: actionIdOf(verb), pulseSeconds: pulse } };
 }
 
 function intentOf(
   request: RelayRequest,
-  { asker, action, manifest }: PartOfCommand,
+  { whole, action, manifest }: PartOfCommand,
   deadlineMs: number,
 ): NewIntent {
   const { org, target, verb, actionId } = action;
   const partOfId = request.command.intentId;
+  const { asker, reservedOpenerId } = whole;
+  const isReserved = verb === 'close' || reservedOpenerId === target.entityId;
   return {
     ...asker,
     orgId: org.id,
@@ -124,9 +126,10 @@ function intentOf(
     idempotencyKey: null,
     fingerprint: sha256Canonical([org.id, asker.principalId, target.entityId, actionId, partOfId]),
     confirmationHash: null,
-    needsApproval: false,
+    approval: null,
     deadlineMs,
-    minIntervalMs: verb === 'open' ? minIntervalMs(target, manifest) : 0,
+    minIntervalMs: isReserved ? 0 : minIntervalMs(target, manifest),
+    openers: [],
     // The whole was counted.
     counters: [],
     closeAfterMs: closeAfterMs({ ...action, manifest }),

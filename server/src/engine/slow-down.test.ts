@@ -11,14 +11,19 @@ const action = {
   org: { id: 'org' },
   principal: { kind: 'user', userId: 'user' },
   verb: 'open',
-} as PreparedAction;
+  target: { integrationId: 'integration' },
+  minIntervalMs: 0,
+  openers: [] as const,
+} as unknown as PreparedAction;
 const callOf = (correlationId: string, isGone = () => false) => ({ correlationId, isGone }) as Call;
 
 function create() {
   const waited: number[] = [];
   const use = { next: async () => ({ slowdown, count: () => undefined }), limits: async () => [] };
   const wait = async (ms: number) => void waited.push(ms);
-  return { slowDown: createSlowDown({ db: {} as Database, use, wait }), waited };
+  // No interval of this integration was ever reserved.
+  const db = { inOrg: (_: string, work: (tx: unknown) => unknown) => work({ maybeOne: async () => null }) };
+  return { slowDown: createSlowDown({ db: db as unknown as Database, use, wait }), waited };
 }
 
 describe('an open above the limit', () => {

@@ -9,6 +9,7 @@ import type { Slowdown } from '../quota/slowdown.rules.ts';
 import type { SlowedUse } from '../quota/slowed-use.ts';
 import { countersOf } from './counters.rules.ts';
 import { findStoredIntent } from './intents.store.ts';
+import { readinessOf, tooSoon } from './intervals.ts';
 import type { PreparedAction } from './prepare-action.ts';
 
 export type Degradation = NonNullable<ActionResult['degradation']>;
@@ -44,6 +45,8 @@ export function createSlowDown({ db, use, wait = delay }: SlowDownDeps): SlowDow
       // Nobody waits for what only memory says: the limit may be gone.
       if (slowdown !== null && call.recalled === true) throw new StaleDecision();
       if (slowdown !== null && (await isRepeated(db, action, idempotencyKey))) return null;
+      // Nobody waits in order to be told to wait.
+      if (slowdown !== null) await requireReady(db, action);
       next.count();
       if (slowdown === null) return null;
       await wait(slowdown.delayMs);
@@ -53,6 +56,11 @@ export function createSlowDown({ db, use, wait = delay }: SlowDownDeps): SlowDow
     },
     credit: (call, action, degradation) => credits.set(requestOf(call, action), degradation),
   };
+}
+
+async function requireReady(db: Database, action: PreparedAction): Promise<void> {
+  const { waitMs } = await db.inOrg(action.org.id, (tx) => readinessOf(tx, action));
+  if (waitMs > 0) throw tooSoon(waitMs);
 }
 
 /** What was done already is told at once: it opens nothing. */

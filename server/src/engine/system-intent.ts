@@ -29,9 +29,10 @@ export function systemIntent(
     idempotencyKey: key,
     fingerprint: sha256Canonical([org.id, 'system', target.entityId, action.actionId]),
     confirmationHash: null,
-    needsApproval: false,
+    approval: null,
     deadlineMs,
     minIntervalMs: 0,
+    openers: [],
     counters: [],
     closeAfterMs: null,
   };

@@ -176,7 +176,8 @@ function callOf(deps: BindDeps, request: FastifyRequest, who: Authenticated): Ca
     ip: request.ip,
     userAgent: request.headers['user-agent'] ?? null,
     idempotencyKey: headerText(request, 'idempotency-key'),
-    confirmation: headerText(request, deps.confirmHeader),
+    // An empty header proves nothing, and must not pass for a proof.
+    confirmation: headerText(request, deps.confirmHeader) || null,
     isGone: () => request.raw.socket?.destroyed === true,
   };
 }

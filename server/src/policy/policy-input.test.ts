@@ -48,6 +48,7 @@ describe('a policy as it is written', () => {
       { policyType: 'approval_threshold', config: { count: 1 }, enforcement: 'require_approval' },
     ],
     ['/capability', { capability: 'No Such' }],
+    ['/capability', { capability: 'swichable' }],
     ['/config', { config: null }],
     ['/config/applies_to', { config: { applies_to: [] } }],
     ['/config/applies_to/0', { config: { applies_to: ['everyone'] } }],

@@ -23,6 +23,7 @@ export interface PolicyInput {
 const ajv = formatsPlugin.default(
   new Ajv2020({ strict: true, strictTypes: false, allErrors: false, coerceTypes: false, useDefaults: false }),
 );
+const capabilities: readonly string[] = ['switchable', 'users_admin'];
 const validators = new Map<PolicyType, ValidateFunction>();
 
 /** A policy as it would be stored; throws the 400 that names the member. */
@@ -34,8 +35,9 @@ export function requirePolicyInput(input: PolicyInput): PolicyType {
     throw invalid('/policy_type', `can not be set for one ${scope}; it can for: ${kind.scopes.join(', ')}`);
   if (!kind.enforcements.includes(enforcement))
     throw invalid('/enforcement', `must be one of ${JSON.stringify(kind.enforcements)} for this kind`);
-  if (capability !== null && !/^[a-z][a-z0-9_]{0,63}$/.test(capability))
-    throw invalid('/capability', 'must be a name such as switchable');
+  // A misspelled one would be a policy that never acts.
+  if (capability !== null && !capabilities.includes(capability))
+    throw invalid('/capability', `must be one of ${JSON.stringify(capabilities)}, or absent for all`);
   requireConfig(policyType, input.config);
   return policyType;
 }

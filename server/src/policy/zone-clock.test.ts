@@ -58,6 +58,7 @@ describe('wall time by table', () => {
   it('knows which zones there are', () => {
     expect(isTimeZone('Europe/Berlin')).toBe(true);
     expect(isTimeZone('Europe/Atlantis')).toBe(false);
+    expect(isTimeZone('+05:30')).toBe(false);
     expect(offsetMs('Asia/Kathmandu', 0)).toBe(5.5 * 3_600_000);
   });
 });

@@ -42,7 +42,9 @@ export function offsetMs(zone: string, atMs: number): number {
   return table.findLast(({ fromMs }) => fromMs <= atMs)?.offsetMs ?? 0;
 }
 
+/** A zone of the IANA database: a mere offset, which Intl takes as well, knows nothing of summer. */
 export function isTimeZone(zone: string): boolean {
+  if (!/^[A-Za-z]/.test(zone)) return false;
   try {
     formatOf(zone);
     return true;

@@ -237,6 +237,19 @@ describe('entity actions', () => {
     expect((await act('close', { token: agent, headers: { 'idempotency-key': 'cl' } })).status).toBe(200);
   });
 
+  it.each(['', '   ', 'x', '0'])('takes %j for no proof', async (confirm) => {
+    const agentId = await app.world.agent(orgId, userId, {
+      allowedEntityIds: [building.entityId],
+      confirmationMode: 'always',
+    });
+    const agent = (await app.world.key(orgId, userId, { agentId })).token;
+    const before = (await deviceLog(building.entityId)).length;
+    const headers = { 'idempotency-key': `empty${confirm}`, 'x-service-confirm': confirm };
+    const answer = await act('open', { token: agent, headers });
+    expect(answer.status, answer.text).toBe(409);
+    expect(await deviceLog(building.entityId)).toHaveLength(before);
+  });
+
   it('previews without hardware, quota or event', async () => {
     const before = (await deviceLog(building.entityId)).length;
     const answer = await app.request('POST', `/entities/${building.entityId}/actions/open/preview`, {

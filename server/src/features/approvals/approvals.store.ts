@@ -36,9 +36,11 @@ export function listPending(tx: Tx, orgId: string): Promise<ApprovalRecord[]> {
     where a.org_id = ${orgId} and a.status = 'pending' and a.expires_at > now() order by a.id limit 1000`);
 }
 
-export function lockApproval(tx: Tx, orgId: string, id: string): Promise<ApprovalRecord | null> {
-  return tx.maybeOne(sql`
-    select ${columns} from policy_approvals a where a.org_id = ${orgId} and a.id = ${id} for update of a`);
+/** Read after it is locked: a statement that waits for the lock would count the votes of before its wait. */
+export async function lockApproval(tx: Tx, orgId: string, id: string): Promise<ApprovalRecord | null> {
+  await tx.execute(sql`select from policy_approvals where org_id = ${orgId} and id = ${id} for update`);
+  return await tx.maybeOne(sql`
+    select ${columns} from policy_approvals a where a.org_id = ${orgId} and a.id = ${id}`);
 }
 
 /** False when this person has voted already. */

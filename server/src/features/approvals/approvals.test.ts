@@ -100,6 +100,8 @@ describe('approvals', () => {
     const codes = answers.map(({ status, body }) => (status === 200 ? 'executed' : body.code));
     expect(codes.filter((code) => code === 'executed')).toHaveLength(1);
     expect(codes.filter((code) => code === 'approval_required')).toHaveLength(499);
+    const refusals = answers.filter(({ status }) => status !== 200);
+    expect(refusals.filter(({ body }) => !body.message?.includes('(require_step_up '))).toEqual([]);
     expect(await commands()).toHaveLength(1);
   });
 
@@ -155,6 +157,59 @@ describe('approvals', () => {
     expect(await asked()).toBe(id);
     expect((await vote(id, 'approve', second)).body).toMatchObject({ status: 'approved', approve_count: 2 });
     expect((await open()).status).toBe(200);
+  });
+
+  it('votes of two people at once both count', async () => {
+    await askForConsent();
+    await setPolicy('approval_threshold', { count: 2 });
+    for (let round = 0; round < 10; round += 1) {
+      const id = await asked();
+      const answers = await Promise.all([first, second].map((by) => vote(id, 'approve', by)));
+      expect(answers.map(({ body }) => body.status).sort()).toEqual(['approved', 'pending']);
+      expect((await open()).status).toBe(200);
+    }
+  });
+
+  it('is for the policies and the threshold that asked, not for what comes later', async () => {
+    const policy = await askForConsent();
+    const id = await asked();
+    await vote(id, 'approve', first);
+    await setPolicy('approval_threshold', { count: 2 });
+    const again = await asked();
+    expect(again).not.toBe(id);
+    await Promise.all([first, second].map((by) => vote(again, 'approve', by)));
+    await app.request('DELETE', `/orgs/${orgId}/policies/${policy.body.id}`, { token: asker.token });
+    await askForConsent();
+    expect(await asked()).not.toBe(again);
+    expect(await commands()).toHaveLength(0);
+  });
+
+  it('does not stand for the confirmation of the caller', async () => {
+    await askForConsent();
+    await setPolicy('require_step_up', {});
+    const preview = () =>
+      app.request('POST', `/entities/${building.entityId}/actions/open/preview`, {
+        token: asker.token,
+        body: {},
+      });
+    expect((await preview()).body).toMatchObject({ decision: 'approve', confirmation_required: false });
+    await vote(await asked(), 'approve', first);
+    expect((await preview()).body).toMatchObject({ decision: 'confirm', confirmation_required: true });
+    const unconfirmed = await open();
+    expect([unconfirmed.status, unconfirmed.body.code]).toEqual([409, 'confirmation_required']);
+    const confirmed = await app.request('POST', `/entities/${building.entityId}/actions/open`, {
+      token: asker.token,
+      body: {},
+      headers: { 'x-service-confirm': String(unconfirmed.body.preview_token) },
+    });
+    expect(confirmed.status, confirmed.text).toBe(200);
+    await asked();
+  });
+
+  it('tells who decides what would be done', async () => {
+    await askForConsent();
+    await asked(asker.token, { auto_close: 0 });
+    expect(await pending()).toMatchObject([{ note: 'switchable.open {"auto_close":0}' }]);
   });
 
   it('votes of one person at once count once', async () => {

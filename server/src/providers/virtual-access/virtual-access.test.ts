@@ -191,6 +191,45 @@ describe('an opener', () => {
     expect(await site.demoCommands(other.entityId)).toEqual(['open']);
   });
 
+  it('that comes too soon keeps its proof for the next time', async () => {
+    const door = await demoDoor({ min_interval_ms: 1_500 });
+    const portal = await site.portal([door.entityId]);
+    const policy = { policy_type: 'require_step_up', config: {} };
+    await app.request('POST', `/orgs/${site.orgId}/policies`, { token: site.token, body: policy });
+    const send = (entityId: string, proof: string) =>
+      app.request('POST', `/entities/${entityId}/actions/open`, {
+        token: site.token,
+        org: site.orgId,
+        body: {},
+        headers: { 'x-service-confirm': proof },
+      });
+    const proofFor = async (entityId: string) => String((await send(entityId, '')).body.preview_token);
+    const proof = await proofFor(portal);
+    expect((await send(door.entityId, await proofFor(door.entityId))).status).toBe(200);
+    const preview = await app.request('POST', `/entities/${portal}/actions/open/preview`, {
+      token: site.token,
+      org: site.orgId,
+      body: {},
+    });
+    expect(preview.body).toMatchObject({ provider: { min_interval_ms: 1_500 } });
+    const tooSoon = await send(portal, proof);
+    expect([tooSoon.status, tooSoon.body.error_code]).toEqual([429, 'provider_open_rate_limited']);
+    await vi.waitFor(async () => {
+      const answer = await send(portal, proof);
+      expect(answer.status, answer.text).toBe(200);
+    }, soon);
+    expect(await site.demoCommands(door.entityId)).toEqual(['open', 'open']);
+  });
+
+  it('takes one of two portals over one door at once, and the other keeps its proof', async () => {
+    const door = await demoDoor({ min_interval_ms: 600_000 });
+    const portals = await Promise.all(Array.from({ length: 8 }, () => site.portal([door.entityId])));
+    const answers = await Promise.all(portals.map((portal) => site.act(portal)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(429)]);
+    expect(await site.demoCommands(door.entityId)).toEqual(['open']);
+    expect((await intents()).map(({ state }) => state)).toEqual(['succeeded', 'succeeded']);
+  });
+
   it('without a timer of its own is closed by the service; the portal has no job', async () => {
     const relay = await site.mqttDoor(broker);
     const portal = await site.portal([relay.id], { open_config: { auto_close_seconds: 0.5 } });
