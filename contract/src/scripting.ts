@@ -1,9 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { Closed, Response, Ulid } from './common.ts';
 import { defineOperation } from './operation.ts';
+import { scriptKinds } from './script-functions.ts';
 
-/** The kinds of records that scripts make and change, in the order of the script constant `TYPES`. */
-export const scriptKinds = ['user', 'org', 'device', 'integration', 'zone', 'entity'] as const;
 export type ScriptKind = (typeof scriptKinds)[number];
 
 export const scriptOps = ['create', 'update', 'delete', 'purge', 'action', 'upload_image'] as const;

@@ -1,42 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { ApiCallError, type ApiClient } from '@lintel/contract/client';
-import { scriptKinds } from '@lintel/contract/scripting';
-import { HostError, type HostFunction, type HostSignature } from '@lintel/script/host';
+import { localFunctions, scriptKinds, serviceFunctions } from '@lintel/contract/script-functions';
+import { HostError, type HostFunction } from '@lintel/script/host';
 import type { Json } from '@lintel/script/values/json';
 import { explainError } from '../api/explain-error.ts';
 import type { Clock } from '../clock.ts';
 import { type Data, toLiteral } from '../preprocess/literal.ts';
 
-/** What the service does; each call is a script of one expression, so that all rules and rights are the service's own. */
-const serviceSignatures: Readonly<Record<string, HostSignature>> = {
-  create: [['string', 'map']],
-  get: [
-    ['string', 'string'],
-    ['string', 'string', 'map'],
-  ],
-  update: [['string', 'string', 'map']],
-  delete: [['string', 'string']],
-  purge: [['string', 'string']],
-  list: [['string'], ['string', 'map']],
-  toggle_entity: [['string']],
-  entity_action: [
-    ['string', 'string'],
-    ['string', 'string', 'map'],
-  ],
-  has_image: [['string', 'string']],
-  upload_image: [['string', 'string', 'string']],
-};
-
-/** What needs nobody's rights happens here. */
-const localSignatures: Readonly<Record<string, HostSignature>> = {
-  assert: [['bool'], ['bool', 'string']],
-  sleep: [['number']],
-  sleep_ms: [['number']],
-  ulid: [[]],
-};
-
-export const hostSignatures = { ...serviceSignatures, ...localSignatures };
+export const hostSignatures = { ...serviceFunctions, ...localFunctions };
 
 export const hostConstants = (brand: string): Record<string, Json> => ({
   [brand.toUpperCase()]: '1',
@@ -44,11 +16,12 @@ export const hostConstants = (brand: string): Record<string, Json> => ({
 });
 
 export function createHostFunctions(client: ApiClient, clock: Clock): Record<string, HostFunction> {
-  const names = Object.keys(serviceSignatures);
+  const names = Object.keys(serviceFunctions);
   const remote = names.map((name) => [name, callService(client, name)] as const);
-  return { ...Object.fromEntries(remote), ...localFunctions(clock) };
+  return { ...Object.fromEntries(remote), ...localHost(clock) };
 }
 
+/** Each call is a script of one expression, so that all rules and rights are the service's own. */
 const callService =
   (client: ApiClient, name: string): HostFunction =>
   async (args, { signal }) => {
@@ -67,7 +40,7 @@ const innermost = (message: string): string =>
 
 const maxSleepMs = 30_000;
 
-function localFunctions(clock: Clock): Record<string, HostFunction> {
+function localHost(clock: Clock): Record<string, HostFunction> {
   const sleep = async (ms: number, signal: AbortSignal) => {
     await wait(Math.min(Math.max(0, ms), maxSleepMs), undefined, { signal });
     return null;

@@ -1,6 +1,7 @@
 import type { ImageKind } from '@lintel/contract/images';
 import type { OperationId } from '@lintel/contract/operations';
-import { type ScriptKind, scriptKinds } from '@lintel/contract/scripting';
+import { scriptKinds } from '@lintel/contract/script-functions';
+import type { ScriptKind } from '@lintel/contract/scripting';
 import { AppError } from '../../kernel/app-error.ts';
 
 export type FieldType = 'text' | 'id' | 'bool' | 'object' | 'texts' | 'roles' | 'entity type';

@@ -1,4 +1,3 @@
-import type { HostSignature } from '@lintel/script/host';
 import type { Json } from '@lintel/script/values/json';
 
 /** What a worker is told. */
@@ -29,31 +28,3 @@ export interface ScriptFailure {
   readonly line: number;
   readonly column: number;
 }
-
-/** What the service does for a script. */
-export const serviceFunctions: Readonly<Record<string, HostSignature>> = {
-  create: [['string', 'map']],
-  get: [
-    ['string', 'string'],
-    ['string', 'string', 'map'],
-  ],
-  update: [['string', 'string', 'map']],
-  delete: [['string', 'string']],
-  purge: [['string', 'string']],
-  list: [['string'], ['string', 'map']],
-  toggle_entity: [['string']],
-  entity_action: [
-    ['string', 'string'],
-    ['string', 'string', 'map'],
-  ],
-  has_image: [['string', 'string']],
-  upload_image: [['string', 'string', 'string']],
-};
-
-/** What needs nobody's rights is done beside the script. */
-export const localFunctions: Readonly<Record<string, HostSignature>> = {
-  assert: [['bool'], ['bool', 'string']],
-  sleep: [['number']],
-  sleep_ms: [['number']],
-  ulid: [[]],
-};

@@ -1,19 +1,13 @@
 // The process a script runs in. It holds no connection, no secret and nothing of the service: only the language, and a
 // channel over which it asks.
 import { constants, setPriority } from 'node:os';
+import { localFunctions, serviceFunctions } from '@lintel/contract/script-functions';
 import { createFault, ScriptError } from '@lintel/script/errors';
 import { HostError, type HostFunction } from '@lintel/script/host';
 import { compile, run } from '@lintel/script/script';
 import { toJson } from '@lintel/script/values/json';
 import { ulid } from '../../kernel/ulid.ts';
-import {
-  type FromWorker,
-  localFunctions,
-  type ScriptFailure,
-  type ScriptJob,
-  serviceFunctions,
-  type ToWorker,
-} from './script-messages.ts';
+import type { FromWorker, ScriptFailure, ScriptJob, ToWorker } from './script-messages.ts';
 
 const send = process.send?.bind(process);
 if (send === undefined) throw new Error('this file is started by the service only');

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { type ScriptChange, type ScriptResult, scriptKinds } from '@lintel/contract/scripting';
+import { scriptKinds } from '@lintel/contract/script-functions';
+import type { ScriptChange, ScriptResult } from '@lintel/contract/scripting';
 import { originOf, recordEvent } from '../../audit/audit.store.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import { AppError } from '../../kernel/app-error.ts';
