@@ -1,3 +1,4 @@
+import { defaultLimits } from './limits.ts';
 import { columnOf, lineOf, nowhere, type Position, positionText } from './position.ts';
 import type { Value } from './values/value.ts';
 
@@ -98,6 +99,18 @@ export function placed(error: unknown, position: Position): unknown {
   return error;
 }
 
+/**
+ * The statement it happened in, for a fault that nobody has given a closer place. Only what the engine gives a place to
+ * shows it in its text.
+ */
+export function inStatement(error: unknown, position: Position): unknown {
+  if (!isFault(error)) return stackOverflowOf(error, position) ?? error;
+  if (outermostPosition(error) !== nowhere) return error;
+  if (isSystemFault(error)) error.position = error.quiet || position;
+  else if (error.quiet === nowhere) error.quiet = position;
+  return error;
+}
+
 /** Passes a fault through a call of `name` at `position`, as the engine words it. */
 export function throughCall(error: unknown, name: string, position: Position): unknown {
   if (!isFault(error)) return stackOverflowOf(error, position) ?? error;
@@ -116,8 +129,11 @@ export function stackOverflowOf(error: unknown, position: Position): Fault | nul
   return error instanceof RangeError ? createFault('ErrorStackOverflow', 'Stack overflow', position) : null;
 }
 
-export function faultText(fault: Fault): string {
-  const first = fault.message + positionText(fault.position);
+const shortened = (text: string, max: number): string =>
+  text.length > max ? `${text.slice(0, max)}…` : text;
+
+export function faultText(fault: Fault, maxLength = Number.POSITIVE_INFINITY): string {
+  const first = shortened(fault.message, maxLength) + positionText(fault.position);
   if (fault.trail === null) return first;
   return [first, ...fault.trail.map((call) => call.label + positionText(call.position))].join('\n');
 }
@@ -132,6 +148,9 @@ export function faultTextInside(fault: Fault): string {
 export const outermostPosition = (fault: Fault): Position =>
   fault.trail === null ? fault.position : (fault.trail[fault.trail.length - 1]?.position ?? nowhere);
 
+/** Room for the calls it went through, behind the longest message. */
+const traceLength = 8 * 1024;
+
 /** What leaves the package: every failure of compiling or running a script, with a place for the caret. */
 export class ScriptError extends Error {
   override readonly name = 'ScriptError';
@@ -144,8 +163,8 @@ export class ScriptError extends Error {
   /** Texts printed before the failure. */
   output: readonly string[] = [];
 
-  constructor(fault: Fault) {
-    super(faultText(fault));
+  constructor(fault: Fault, maxLength = defaultLimits.messageLength) {
+    super(shortened(faultText(fault, maxLength), maxLength + traceLength));
     this.kind = fault.kind;
     const position = outermostPosition(fault) || fault.quiet;
     this.line = lineOf(position);

@@ -1,7 +1,7 @@
 import { createFault, createThrown, type Fault, isFault } from './errors.ts';
 import { functionNotFound } from './faults.ts';
 import { nowhere } from './position.ts';
-import { copyToJson, fromJson, type Json } from './values/json.ts';
+import { argumentsToJson, fromJson, type Json } from './values/json.ts';
 import { Type, typeBit } from './values/kinds.ts';
 import type { Value } from './values/value.ts';
 
@@ -57,6 +57,7 @@ export function createHostCaller(
   signatures: Readonly<Record<string, HostSignature>>,
   functions: Readonly<Record<string, HostFunction>>,
   call: HostCall,
+  maxBytes: number,
 ): (name: string, args: readonly Value[]) => Promise<Value> {
   return async (name, args) => {
     const signature = Object.hasOwn(signatures, name) ? signatures[name] : undefined;
@@ -64,12 +65,7 @@ export function createHostCaller(
     if (signature?.some((list) => fits(list, args)) !== true || fn === undefined)
       throw functionNotFound(name, args, nowhere);
     try {
-      return fromJson(
-        await fn(
-          args.map((arg) => copyToJson(arg, 0)),
-          call,
-        ),
-      );
+      return fromJson(await fn(argumentsToJson(args, maxBytes), call));
     } catch (error) {
       throw hostFault(error, call.signal);
     }

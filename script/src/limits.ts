@@ -10,6 +10,12 @@ export interface Limits {
   /** An estimate of what the script's values hold together. */
   readonly memoryBytes: number;
   readonly wallClockMs: number;
+  /** What leaves the script, as it would be when written out: there a value counts in each place that holds it. */
+  readonly resultBytes: number;
+  /** All arguments of one call of a host function. */
+  readonly argumentBytes: number;
+  /** Of an error; what is longer is cut off. */
+  readonly messageLength: number;
 }
 
 export const defaultLimits: Limits = {
@@ -22,4 +28,7 @@ export const defaultLimits: Limits = {
   mapSize: 10_000,
   memoryBytes: 64 * 1024 * 1024,
   wallClockMs: 300_000,
+  resultBytes: 4 * 1024 * 1024,
+  argumentBytes: 1024 * 1024,
+  messageLength: 16 * 1024,
 };

@@ -29,13 +29,18 @@ export function spend(meter: Meter, steps: number): void {
 export function charge(meter: Meter, bytes: number): void {
   meter.left -= bytes >> 8;
   if (meter.left < 0) throw tooManyOperations();
+  hold(meter, bytes);
+}
+
+/** Room that something takes which cost the script no work. */
+export function hold(meter: Meter, bytes: number): void {
   meter.memory -= bytes;
   if (meter.memory < 0) meter.recount();
 }
 
-const tooLarge = (what: string) => createFault('ErrorDataTooLarge', `${what} too large`);
+export const tooLarge = (what: string) => createFault('ErrorDataTooLarge', `${what} too large`);
 
-function checkText(meter: Meter, length: number): void {
+export function checkText(meter: Meter, length: number): void {
   if (length > meter.limits.stringLength) throw tooLarge('Length of string');
 }
 

@@ -5,7 +5,7 @@ import { isExit, isFault, ScriptError, stackOverflowOf, syntaxFault } from './er
 import { arities, type HostFunction, type HostSignature } from './host.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import { parse } from './parser/parser.ts';
-import { nowhere, positionAt } from './position.ts';
+import { type Position, positionAt } from './position.ts';
 import { functionKey, type Session } from './session.ts';
 import { fromJson, type Json } from './values/json.ts';
 import type { Cell, Value } from './values/value.ts';
@@ -40,6 +40,8 @@ export interface ScriptResult {
   readonly value: Value;
   readonly output: readonly string[];
   readonly operations: number;
+  /** Where the value comes from: the last statement. */
+  readonly place: Position;
 }
 
 /** Every script may sleep; it waits like any other call to the host. */
@@ -55,7 +57,7 @@ export function compile(source: string, settings: CompileSettings = {}): Script 
     const compiled = compileSource(source, limits, host, settings.constants ?? {}, session);
     return { compiled, host, limits, session };
   } catch (error) {
-    throw scriptError(error, []);
+    throw scriptError(error, [], limits);
   }
 }
 
@@ -95,17 +97,25 @@ export async function run(script: Script, settings: RunSettings = {}): Promise<S
   const frame = createFrame(compiled.main, [], undefined, []);
   if (session !== null) bindSession(script, session, frame);
   rt.frame = frame;
+  const place = placeOfResult(compiled);
+  const resultOf = (value: Value): ScriptResult => ({
+    value,
+    output: rt.output,
+    operations: limits.operations - rt.left,
+    place,
+  });
   try {
-    const value = await compiled.main.run(rt, frame);
-    return { value, output: rt.output, operations: limits.operations - rt.left };
+    return resultOf(await compiled.main.run(rt, frame));
   } catch (error) {
-    if (isExit(error))
-      return { value: error.value, output: rt.output, operations: limits.operations - rt.left };
-    throw scriptError(error, rt.output);
+    if (isExit(error)) return resultOf(error.value);
+    throw scriptError(error, rt.output, limits);
   } finally {
     started.finish();
   }
 }
+
+const placeOfResult = ({ main }: CompiledProgram): Position =>
+  main.definition.body.statements.findLast(({ type }) => type !== 'empty')?.position ?? positionAt(1, 1);
 
 /** The session's variables as they were when the script was compiled. */
 function bindSession({ compiled }: Script, { variables }: Session, frame: unknown[]): void {
@@ -113,10 +123,10 @@ function bindSession({ compiled }: Script, { variables }: Session, frame: unknow
     frame[parameter.slot] = variables.get(parameter.name)?.cell satisfies Cell | undefined;
 }
 
-function scriptError(error: unknown, output: readonly string[]): unknown {
-  const fault = isFault(error) ? error : stackOverflowOf(error, nowhere);
+function scriptError(error: unknown, output: readonly string[], limits: Limits): unknown {
+  const fault = isFault(error) ? error : stackOverflowOf(error, positionAt(1, 1));
   if (fault === null) return error;
-  const result = new ScriptError(fault);
+  const result = new ScriptError(fault, limits.messageLength);
   result.output = output;
   return result;
 }

@@ -114,7 +114,7 @@ describe('sizes', () => {
 describe('nesting', () => {
   const deep = 'let a = []; for i in 0..20000 { a = [a]; }';
 
-  it.each(['a == a', 'a.to_string()', `throw a`, 'let m = #{ a: a }; m.to_json()', 'echo(a)'])(
+  it.each(['a == a', 'a.to_string()', 'let m = #{ a: a }; m.to_json()', 'echo(a)'])(
     'of values is no way to crash: %s',
     async (source) => {
       const host = { echo: [['any']] } as const;
@@ -140,9 +140,123 @@ describe('nesting', () => {
     expect(compile(`let x = [0]; ${source}`, { host: { h: [['any']] } })).toBeDefined();
   });
 
+  it('of a thrown value is cut off in the text, and the script still catches the value', async () => {
+    const failure = await failureOf(`${deep} throw a`);
+    expect(failure).toMatchObject({ kind: 'ErrorRuntime', line: 1, column: deep.length + 2 });
+    expect(failure.message).toMatch(/^Runtime error: \[+… \(line 1, position \d+\)$/);
+    const { value } = await run(compile(`${deep} try { throw a } catch (e) { return e.len }`));
+    expect(value).toBe(1);
+  });
+
   it('of a result is refused when it leaves', async () => {
-    const { value } = await run(compile(`${deep} a`));
-    expect(() => toJson(value)).toThrow(ScriptError);
+    const { value, place } = await run(compile(`${deep}\n a`));
+    const leave = () => toJson(value, { place, maxBytes: 1_000_000 });
+    expect(leave).toThrow(ScriptError);
+    expect(leave).toThrow('Nesting of values too large (line 2, position 2)');
+  });
+});
+
+const shared = 'let a = [0]; for i in 0..60 { a = [a, a]; }';
+const longTexts = 'let s = "x"; s.pad(1000000, "y"); let a = []; for i in 0..2000 { a.push(s); }';
+
+describe('a value that holds another in many places', () => {
+  const host = { echo: [['any'], ['any', 'any']] } as const;
+  const functions = { echo: ([value]: readonly unknown[]) => value };
+  const refusals: [use: string, message: string][] = [
+    ['a.to_string()', 'Length of string too large'],
+    ['a.to_debug()', 'Length of string too large'],
+    [`\`\${a}\``, 'Length of string too large'],
+    ['"" + a', 'Length of string too large'],
+    ['let t = ""; t += a; t', 'Length of string too large'],
+    ['let t = ""; t.append(a); t', 'Length of string too large'],
+    ['print(a)', 'Length of string too large'],
+    ['debug(a)', 'Length of string too large'],
+    ['let m = #{ a: a }; m.to_json()', 'Length of string too large'],
+    ['let f = Fn("echo").curry(a); f.to_string()', 'Length of string too large'],
+    ['echo(a)', 'Size of arguments too large'],
+    ['echo(#{ a: a })', 'Size of arguments too large'],
+    ['echo(1, a)', 'Size of arguments too large'],
+  ];
+
+  it.each([shared, longTexts].flatMap((build) => refusals.map((refusal) => [build, ...refusal] as const)))(
+    'is not written out: %s %s',
+    async (build, use, message) => {
+      const failure = await failureOf(`${build}\n${use}`, { host }, { host: functions });
+      expect(failure.message).toContain(message);
+      expect(failure.line).toBe(2);
+      expect(failure.column).toBeGreaterThan(0);
+    },
+  );
+
+  it.each([shared, longTexts])('does not leave as a result: %s', async (build) => {
+    const { value, place } = await run(compile(`${build}\n a`));
+    const leave = () => toJson(value, { place, maxBytes: defaultLimits.resultBytes });
+    expect(leave).toThrow('Size of result too large (line 2, position 2)');
+  });
+
+  it('does not leave through the name of a function either', async () => {
+    const { value } = await run(
+      compile('let s = "x"; s.pad(1000000, "y"); let a = []; a.pad(2000, Fn(s)); a'),
+    );
+    expect(() => toJson(value)).toThrow('Size of result too large');
+  });
+
+  it.each(['a', 's', '[s, a]', '#{ a: a }'])('is thrown with the beginning of its text: %s', async (what) => {
+    const failure = await failureOf(`${longTexts}\nthrow ${what}`);
+    expect(failure).toMatchObject({ kind: 'ErrorRuntime', line: 2, column: 1 });
+    expect(failure.message).toMatch(/… \(line 2, position 1\)$/);
+    expect(failure.message.length).toBeLessThan(defaultLimits.messageLength + 100);
+  });
+
+  it('leaves when it is small, with what it holds in each place', async () => {
+    const { value } = await run(compile('let a = ["é\\n"]; for i in 0..3 { a = [a, a]; } a'));
+    const pair = [['é\n'], ['é\n']];
+    expect(toJson(value)).toEqual([
+      [pair, pair],
+      [pair, pair],
+    ]);
+  });
+});
+
+describe('what the host answers', () => {
+  it('counts as memory of the script', async () => {
+    const host = { load: [[]] } as const;
+    const functions = { load: () => Array.from({ length: 1000 }, (_, n) => `${n}${'x'.repeat(1000)}`) };
+    const failure = await failureOf('let a = [];\nloop { a.push(load()); }', { host }, { host: functions });
+    expect(failure).toMatchObject({ kind: 'ErrorDataTooLarge', line: 2 });
+    const passing = compile('for i in 0..100 { load(); } 1', { host });
+    expect((await run(passing, { host: functions })).value).toBe(1);
+  });
+});
+
+describe('every limit', () => {
+  it.each([
+    'let s = "a"; for i in 0..30 {\n s += s; }',
+    'let s = "a"; for i in 0..30 {\n s = s + s; }',
+    'let s = "a"; fn f(s) { s + s } for i in 0..30 {\n s = f(s); }',
+    'let a = [1]; for i in 0..30 {\n a += a; }',
+    'let a = [1]; for i in 0..30 {\n a = a + a; }',
+    `let m = #{}; for i in 0..20000 {\n m[\`k\${i}\`] = i; }`,
+    `let m = #{ x: #{} }; for i in 0..20000 {\n m.x[\`k\${i}\`] = i; }`,
+    `let m = #{}; for i in 0..20000 {\n m += parse_json(\`{"k\${i}": 1}\`); }`,
+    'let b = blob(50000);\n b += b; b += b;',
+    `let s = "a"; s.pad(600000, "b");\n let t = \`\${s}\${s}\`;`,
+    'let s = "a"; s.pad(600000, "b"); let t = "" +\n (s + s);',
+    'let a = []; a.pad(90000, 1); loop {\n let b = a; b[0] = 1; }',
+    'let s = "a"; s.pad(900000, "b"); loop {\n switch s + "a" { "x" => 1 } }',
+    'let s = "a"; s.pad(900000, "b"); let n = 0; loop {\n n += 1; if (s + n) < s { break; } }',
+  ])('says where it was met: %s', async (source) => {
+    const failure = await failureOf(source);
+    expect(failure.kind).toMatch(/DataTooLarge|TooManyOperations/);
+    expect([failure.line, failure.column > 0]).toEqual([2, true]);
+  });
+
+  it('holds for texts that are put together and not read', async () => {
+    const failure = await failureOf(
+      'let s = "x"; s.pad(1000000, "y"); let a = [];\nfor i in 0..100 { a.push(s + i); } a.len()',
+    );
+    expect(failure).toMatchObject({ kind: 'ErrorDataTooLarge', line: 2 });
+    expect(failure.message).toContain('Total size of values too large');
   });
 });
 

@@ -1,9 +1,9 @@
 import type { Exit } from '../errors.ts';
-import { newText } from '../meter.ts';
 import { getters } from '../values/getters.ts';
 import { Type as T, typeName } from '../values/kinds.ts';
-import { toDebug, toText } from '../values/text.ts';
+import { writeDebug } from '../values/text.ts';
 import { Kind, share, type Value } from '../values/value.ts';
+import { newWritten, textOfValue } from '../values/written.ts';
 import { type Native, pure, replacing } from './native.ts';
 
 const exit = (value: Value): never => {
@@ -14,12 +14,12 @@ const exit = (value: Value): never => {
 export const anyNatives: readonly Native[] = [
   pure('type_of', [T.any], (_, [value]) => typeName(value)),
   pure('is_shared', [T.any], () => false),
-  pure('to_string', [T.any], (rt, [value]) => newText(rt, toText(value))),
-  pure('to_debug', [T.any], (rt, [value]) => newText(rt, toDebug(value))),
+  pure('to_string', [T.any], (rt, [value]) => textOfValue(rt, value)),
+  pure('to_debug', [T.any], (rt, [value]) => newWritten(rt, writeDebug, value)),
   pure('print', [], (rt) => void rt.print('')),
-  pure('print', [T.any], (rt, [value]) => void rt.print(newText(rt, toText(value)))),
+  pure('print', [T.any], (rt, [value]) => void rt.print(textOfValue(rt, value))),
   pure('debug', [], (rt) => void rt.print('')),
-  pure('debug', [T.any], (rt, [value]) => void rt.print(newText(rt, toDebug(value)))),
+  pure('debug', [T.any], (rt, [value]) => void rt.print(newWritten(rt, writeDebug, value))),
   pure('exit', [], () => exit(undefined)),
   pure('exit', [T.any], (_, [value]) => exit(share(value))),
   replacing('take', [T.any], (_, [value], self) => {

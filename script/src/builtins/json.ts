@@ -2,9 +2,10 @@ import { createFault, syntaxFault } from '../errors.ts';
 import { charge, newEntries, newItems, newText } from '../meter.ts';
 import { positionAt } from '../position.ts';
 import { maxInt, minInt, normalInt } from '../values/int.ts';
-import { jsonText } from '../values/json.ts';
+import { writeJson } from '../values/json.ts';
 import { Type as T, typeName } from '../values/kinds.ts';
 import { array, float, Kind, map, type Value } from '../values/value.ts';
+import { newWritten } from '../values/written.ts';
 import { type Native, type NativeRuntime, pure } from './native.ts';
 
 interface Reader {
@@ -125,5 +126,5 @@ function parseJson(rt: NativeRuntime, text: string): Value {
 
 export const jsonNatives: readonly Native[] = [
   pure('parse_json', [T.string], (rt, [text]) => parseJson(rt, text as string)),
-  pure('to_json', [T.map], (rt, [value]) => newText(rt, jsonText(value))),
+  pure('to_json', [T.map], (rt, [value]) => newWritten(rt, writeJson, value)),
 ];

@@ -1,11 +1,12 @@
-import { charge, newText } from '../meter.ts';
+import { charge, newText, readText } from '../meter.ts';
+import { concat } from '../values/arithmetic.ts';
 import { charAt, charCount, charsOf, sliceChars, spliceChars } from '../values/chars.ts';
 import { textOf } from '../values/compare.ts';
 import { charSequence } from '../values/getters.ts';
 import { Type as T } from '../values/kinds.ts';
 import { offset, spanOf, spanOfRange } from '../values/span.ts';
-import { toText } from '../values/text.ts';
 import { type CharValue, char, type Int, type RangeValue, type Value } from '../values/value.ts';
+import { textOfValue } from '../values/written.ts';
 import { type Native, type NativeRuntime, pure, replacing } from './native.ts';
 
 const SC = T.string | T.char;
@@ -87,8 +88,14 @@ const readers: readonly Native[] = [
     charge(rt, text(s).length);
     return text(s).includes(text(part_));
   }),
-  pure('starts_with', [T.string, SC], (_, [s, start]) => text(s).startsWith(text(start))),
-  pure('ends_with', [T.string, SC], (_, [s, end]) => text(s).endsWith(text(end))),
+  pure('starts_with', [T.string, SC], (rt, [s, start]) => {
+    readText(rt, text(s));
+    return text(s).startsWith(text(start));
+  }),
+  pure('ends_with', [T.string, SC], (rt, [s, end]) => {
+    readText(rt, text(s));
+    return text(s).endsWith(text(end));
+  }),
   pure('index_of', [T.string, SC], (rt, [s, wanted]) => indexOf(rt, s, wanted)),
   pure('index_of', [T.string, SC, T.int], (rt, [s, wanted, start]) => indexOf(rt, s, wanted, start)),
   pure('sub_string', [T.string, T.int | T.range], (rt, [s, start]) => part(rt, s, start)),
@@ -108,7 +115,7 @@ const writers: readonly Native[] = [
   replacing('make_upper', [T.string], (rt, args, self) => self.set(upper(rt, args))),
   replacing('make_lower', [T.string], (rt, args, self) => self.set(lower(rt, args))),
   replacing('append', [T.string, T.any], (rt, [s, more], self) =>
-    self.set(newText(rt, text(s) + toText(more))),
+    self.set(concat(rt, text(s), textOfValue(rt, more))),
   ),
   replacing('replace', [T.string, SC, SC], (rt, [s, from, to], self) => self.set(replaced(rt, s, from, to))),
   replacing('remove', [T.string, SC], (rt, [s, gone], self) => self.set(replaced(rt, s, gone, ''))),

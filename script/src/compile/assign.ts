@@ -1,8 +1,8 @@
-import { isFault } from '../errors.ts';
+import { placed } from '../errors.ts';
 import { constantModified, functionNotFound, unboundThis, variableNotFound } from '../faults.ts';
 import { charge, checkArray, entryBytes, newEntries, newItems } from '../meter.ts';
 import type { AssignNode, ChainNode, LetNode, VariableNode } from '../parser/ast.ts';
-import { nowhere, type Position } from '../position.ts';
+import type { Position } from '../position.ts';
 import { concat, noSuchOperator, type Operator, operators } from '../values/arithmetic.ts';
 import { appendToBlob } from '../values/blob.ts';
 import { cellRef, type Ref, setEntry, slotRef } from '../values/ref.ts';
@@ -49,13 +49,12 @@ function setGlobal(rt: Runtime, name: string, value: Value): void {
 /** `a op= b`: in place where the container allows it, else as `a = a op b`, with the operator's position. */
 function assignOperator(rt: Runtime, ref: Ref, op: string, value: Value, position: Position): void {
   const current = ref.get();
-  if (op === '+' && typeof current === 'object' && appendInPlace(rt, ref, current, value)) return;
   let result: ReturnType<Operator>;
   try {
+    if (op === '+' && typeof current === 'object' && appendInPlace(rt, ref, current, value)) return;
     result = (operators[op] as Operator)(rt, current, value);
   } catch (error) {
-    if (isFault(error) && error.position === nowhere) error.position = position;
-    throw error;
+    throw placed(error, position);
   }
   if (result === noSuchOperator) throw functionNotFound(op, [current, value], position);
   ref.set(result);
@@ -157,7 +156,11 @@ function plainAssign({ op, position }: AssignNode, slot: number, value: Run): Ru
           return undefined;
         }
       } else if (typeof a === 'string' && typeof b === 'string') {
-        s[slot] = concat(rt, a, b);
+        try {
+          s[slot] = concat(rt, a, b);
+        } catch (error) {
+          throw placed(error, position);
+        }
         return undefined;
       }
       assignOperator(rt, slotRef(rt, s, slot, null), op, b, position);

@@ -1,3 +1,4 @@
+import { inStatement } from '../errors.ts';
 import { tooManyOperations } from '../meter.ts';
 import type { BlockNode, IfNode, Statement } from '../parser/ast.ts';
 import type { Position } from '../position.ts';
@@ -28,9 +29,12 @@ const totalOf = (codes: readonly Code[]): number => Math.max(1, totalCost(codes)
 
 const placeOf = (node: BlockNode): Position => node.statements[0]?.position ?? node.position;
 
+const placesOf = (node: BlockNode): readonly Position[] => node.statements.map(({ position }) => position);
+
 /** Nothing in it leaves the block half-way: it is paid for at once. */
 function straightBlock(runs: readonly Run[], cost: number, node: BlockNode): Run {
   const position = placeOf(node);
+  const places = placesOf(node);
   const [first, second, third] = runs;
   if (first === undefined)
     return (rt) => {
@@ -41,21 +45,36 @@ function straightBlock(runs: readonly Run[], cost: number, node: BlockNode): Run
     return (rt, s) => {
       rt.left -= cost;
       if (rt.left < 0) throw tooManyOperations(position);
-      return first(rt, s);
+      try {
+        return first(rt, s);
+      } catch (error) {
+        throw inStatement(error, position);
+      }
     };
   if (third === undefined)
     return (rt, s) => {
       rt.left -= cost;
       if (rt.left < 0) throw tooManyOperations(position);
-      first(rt, s);
-      return second(rt, s);
+      let at = 0;
+      try {
+        first(rt, s);
+        at = 1;
+        return second(rt, s);
+      } catch (error) {
+        throw inStatement(error, places[at] as Position);
+      }
     };
   const last = runs.length - 1;
   return (rt, s) => {
     rt.left -= cost;
     if (rt.left < 0) throw tooManyOperations(position);
-    for (let i = 0; i < last; i++) (runs[i] as Run)(rt, s);
-    return (runs[last] as Run)(rt, s);
+    let i = 0;
+    try {
+      for (; i < last; i++) (runs[i] as Run)(rt, s);
+      return (runs[last] as Run)(rt, s);
+    } catch (error) {
+      throw inStatement(error, places[i] as Position);
+    }
   };
 }
 
@@ -68,18 +87,28 @@ function jumpingBlock(codes: readonly Code[], node: BlockNode): Run {
     return (rt, s) => {
       rt.left -= cost;
       if (rt.left < 0) throw tooManyOperations(position);
-      return run(rt, s);
+      try {
+        return run(rt, s);
+      } catch (error) {
+        throw inStatement(error, position);
+      }
     };
   }
   const runs = codes.map((code) => code.run as Run);
   const costs = codes.map((code) => code.cost + 1);
+  const places = placesOf(node);
   return (rt, s) => {
     let value: Value;
-    for (let i = 0; i < runs.length; i++) {
-      rt.left -= costs[i] as number;
-      if (rt.left < 0) throw tooManyOperations(position);
-      value = (runs[i] as Run)(rt, s);
-      if (rt.flow !== Flow.on) return value;
+    let i = 0;
+    try {
+      for (; i < runs.length; i++) {
+        rt.left -= costs[i] as number;
+        if (rt.left < 0) throw tooManyOperations(position);
+        value = (runs[i] as Run)(rt, s);
+        if (rt.flow !== Flow.on) return value;
+      }
+    } catch (error) {
+      throw inStatement(error, places[i] as Position);
     }
     return value;
   };
@@ -87,12 +116,24 @@ function jumpingBlock(codes: readonly Code[], node: BlockNode): Run {
 
 function waitingBlock(codes: readonly Code[], node: BlockNode): RunWaiting {
   const position = placeOf(node);
+  const places = placesOf(node);
+  const begin = (rt: Runtime, s: Frame, i: number): Value | Promise<Value> => {
+    const code = codes[i] as Code;
+    pay(rt, code.cost + 1, position);
+    const failed = (error: unknown): never => {
+      throw inStatement(error, places[i] as Position);
+    };
+    try {
+      const result = code.run(rt, s);
+      return isPromise(result) ? result.catch(failed) : result;
+    } catch (error) {
+      return failed(error);
+    }
+  };
   const run = (rt: Runtime, s: Frame, from: number): Value | Promise<Value> => {
     let value: Value;
     for (let i = from; i < codes.length; i++) {
-      const code = codes[i] as Code;
-      pay(rt, code.cost + 1, position);
-      const result = code.run(rt, s);
+      const result = begin(rt, s, i);
       if (isPromise(result))
         return result.then((ready) =>
           rt.flow !== Flow.on || i + 1 === codes.length ? ready : run(rt, s, i + 1),

@@ -1,5 +1,6 @@
+import { placed } from '../errors.ts';
 import { moduleNotFound, unboundThis, variableNotFound } from '../faults.ts';
-import { newEntries, newItems, newText } from '../meter.ts';
+import { newEntries, newItems } from '../meter.ts';
 import type {
   ArrayNode,
   ClosureNode,
@@ -12,8 +13,8 @@ import type {
 } from '../parser/ast.ts';
 import { concat } from '../values/arithmetic.ts';
 import type { Ref } from '../values/ref.ts';
-import { toText } from '../values/text.ts';
 import { array, type Cell, type FnValue, Kind, map, share, type Value } from '../values/value.ts';
+import { textOfValue } from '../values/written.ts';
 import { type Code, plain, withOperands } from './code.ts';
 import { type Context, keep, lookAt, variableOf } from './context.ts';
 import type { Run, Runtime } from './runtime.ts';
@@ -101,10 +102,10 @@ export function compileMap({ keys, values }: MapNode, context: Context): Code {
   );
 }
 
-const textOfValue = (rt: Runtime, value: Value): string =>
-  typeof value === 'string' ? value : newText(rt, toText(value));
+const partText = (rt: Runtime, value: Value): string =>
+  typeof value === 'string' ? value : textOfValue(rt, value);
 
-export function compileTemplate({ parts }: TemplateNode, context: Context): Code {
+export function compileTemplate({ parts, position }: TemplateNode, context: Context): Code {
   const codes = parts.flatMap((part) => (typeof part === 'string' ? [] : [lookAt(part, context)]));
   const texts: (string | null)[] = parts.map((part) => (typeof part === 'string' ? part : null));
   return withOperands(
@@ -113,7 +114,11 @@ export function compileTemplate({ parts }: TemplateNode, context: Context): Code
     (rt, _, values) => {
       let text = '';
       let at = 0;
-      for (const part of texts) text = concat(rt, text, part ?? textOfValue(rt, values[at++]));
+      try {
+        for (const part of texts) text = concat(rt, text, part ?? partText(rt, values[at++]));
+      } catch (error) {
+        throw placed(error, position);
+      }
       return text;
     },
     false,

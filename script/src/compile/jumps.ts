@@ -10,8 +10,8 @@ import {
 import { moduleNotFound, typeMismatch } from '../faults.ts';
 import type { ImportNode, JumpNode, ThrowNode, TryNode } from '../parser/ast.ts';
 import { columnOf, lineOf, nowhere, type Position } from '../position.ts';
-import { toText } from '../values/text.ts';
 import { cell, map, type Value } from '../values/value.ts';
+import { shortText } from '../values/written.ts';
 import { type Code, isPromise, plain, waiting, whenReady, withOperands } from './code.ts';
 import { type Context, keep, lookAt } from './context.ts';
 import { Flow, type Frame, type Run, type Runtime } from './runtime.ts';
@@ -81,7 +81,7 @@ export function compileThrow(node: ThrowNode, context: Context): Code {
     }, 0);
   const value = node.value === null ? nothing : keep(node.value, context);
   const raise = (rt: Runtime, thrown: Value): Value => {
-    const fault = createThrown(thrown, toText(thrown), position);
+    const fault = createThrown(thrown, shortText(rt, thrown), position);
     if (!context.direct || !context.inTry) throw fault;
     rt.fault = fault;
     rt.flow = Flow.failed;

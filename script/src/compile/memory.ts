@@ -8,8 +8,16 @@ import type { Frame, Runtime } from './runtime.ts';
  */
 export function measure(rt: Runtime): number {
   const seen = new Set<object>();
+  const bytes = walk([rt.frame, ...rt.scratch, [...rt.globals.values()], rt.output], seen);
+  rt.left -= seen.size >> 4;
+  return bytes;
+}
+
+/** The same of values that have only just come. */
+export const sizeOf = (values: readonly Value[]): number => walk([...values], new Set());
+
+function walk(pending: unknown[], seen: Set<object>): number {
   let bytes = 0;
-  const pending: unknown[] = [rt.frame, ...rt.scratch, [...rt.globals.values()], rt.output];
   while (pending.length > 0) {
     const next = pending.pop();
     if (typeof next === 'string') bytes += next.length * 2;
@@ -18,7 +26,6 @@ export function measure(rt: Runtime): number {
     bytes += itemBytes;
     for (const inner of partsOf(next as Value | Frame)) pending.push(inner);
   }
-  rt.left -= seen.size >> 4;
   return bytes;
 
   function* partsOf(value: unknown): Iterable<unknown> {

@@ -7,8 +7,8 @@ import {
   terminated,
 } from '../host.ts';
 import type { Limits } from '../limits.ts';
-import { outOfMemory } from '../meter.ts';
-import { measure } from './memory.ts';
+import { hold, outOfMemory } from '../meter.ts';
+import { measure, sizeOf } from './memory.ts';
 import { Flow, type Runtime } from './runtime.ts';
 
 const operationsPerTurn = 20_000;
@@ -36,7 +36,7 @@ export function createRuntime(script: Start, settings: Settings): { rt: Runtime;
   const clock = startClock(limits.wallClockMs, settings.signal);
   const call: HostCall = { signal: clock.signal, print };
   const functions = { sleep: sleepOf(clock), ...settings.host };
-  const caller = createHostCaller(script.host, functions, call);
+  const caller = createHostCaller(script.host, functions, call, limits.argumentBytes);
   const rt: Runtime = {
     limits,
     left: limits.operations,
@@ -57,6 +57,7 @@ export function createRuntime(script: Start, settings: Settings): { rt: Runtime;
       clock.check();
       const value = await Promise.race([caller(name, args), clock.ended]);
       clock.check();
+      hold(rt, sizeOf([value]));
       return value;
     },
     pause: async () => {

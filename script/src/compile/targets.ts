@@ -75,7 +75,8 @@ export function refStep(rt: Runtime, of: Ref, plan: Step, operands: readonly Val
   const { step, at, place } = plan;
   if (step.type === 'property') {
     const value = of.get();
-    if (typeof value === 'object' && value.k === Kind.map) return propertyRef(rt, of, step.name) as Ref;
+    if (typeof value === 'object' && value.k === Kind.map)
+      return propertyRef(rt, of, step.name, step.position) as Ref;
     return tempRef(rt, getProperty(rt, value, step.name, step.position));
   }
   return indexRef(rt, of, operands[at], place, '');
@@ -92,7 +93,7 @@ export function targetStep(
 ): Ref {
   const { step, at, place } = plan;
   if (step.type === 'property') {
-    const ref = propertyRef(rt, of, step.name);
+    const ref = propertyRef(rt, of, step.name, step.position);
     if (ref !== null) return ref;
     if (reads) throw noGetter(step.name, of.get(), step.position);
     throw noSetter(step.name, of.get(), assigned, step.position);

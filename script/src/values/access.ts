@@ -1,3 +1,4 @@
+import { placed } from '../errors.ts';
 import { arrayBounds, bitBounds, noGetter, noIndexer, stringBounds, typeMismatch } from '../faults.ts';
 import { type Meter, newEntries, newText, readText } from '../meter.ts';
 import type { Position } from '../position.ts';
@@ -7,7 +8,7 @@ import { normalInt } from './int.ts';
 import { typeBit, typeName } from './kinds.ts';
 import { entryRef, itemRef, partRef, type Ref } from './ref.ts';
 import { spanOfRange } from './span.ts';
-import { char, type Int, Kind, type RangeValue, type Value } from './value.ts';
+import { char, type Int, Kind, type MapValue, type RangeValue, type Value } from './value.ts';
 
 export interface IndexPlace {
   /** Of the index expression. */
@@ -108,11 +109,19 @@ export function replaceBits(of: Int, shift: bigint, mask: bigint, bits: bigint):
   return normalInt(BigInt.asIntN(64, kept | ((bits & mask) << shift)));
 }
 
+function newEntry(meter: Meter, of: MapValue, position: Position): void {
+  try {
+    newEntries(meter, 1, of.entries.size + 1);
+  } catch (error) {
+    throw placed(error, position);
+  }
+}
+
 /** The place of a map's entry, to write to or to change in place; null when `parent` is no map. */
-export function propertyRef(meter: Meter, parent: Ref, name: string): Ref | null {
+export function propertyRef(meter: Meter, parent: Ref, name: string, position: Position): Ref | null {
   const of = parent.get();
   if (typeof of !== 'object' || of.k !== Kind.map) return null;
-  if (!of.entries.has(name)) newEntries(meter, 1, of.entries.size + 1);
+  if (!of.entries.has(name)) newEntry(meter, of, position);
   return entryRef(parent, name);
 }
 
@@ -123,7 +132,7 @@ export function indexRef(meter: Meter, parent: Ref, index: Value, place: IndexPl
     if (of.k === Kind.array) return itemRef(parent, itemIndex(of.items.length, index, place));
     if (of.k === Kind.map) {
       const key = keyOf(meter, index, place);
-      if (!of.entries.has(key)) newEntries(meter, 1, of.entries.size + 1);
+      if (!of.entries.has(key)) newEntry(meter, of, place.bracket);
       return entryRef(parent, key);
     }
     if (of.k === Kind.blob) return byteRef(parent, of.bytes, itemIndex(of.bytes.length, index, place), place);

@@ -1,4 +1,4 @@
-import { charge, checkArray, type Meter, newEntries, newItems, newText } from '../meter.ts';
+import { charge, checkArray, checkText, hold, type Meter, newEntries, newItems, newText } from '../meter.ts';
 import { floatOf, textOf } from './compare.ts';
 import {
   addInts,
@@ -14,7 +14,6 @@ import {
   subtractInts,
   xorInts,
 } from './int.ts';
-import { toText } from './text.ts';
 import {
   array,
   type BlobValue,
@@ -28,6 +27,7 @@ import {
   share,
   type Value,
 } from './value.ts';
+import { textOfValue } from './written.ts';
 
 /** What an operator answers when it is not defined for its operands. */
 export const noSuchOperator = Symbol('no such operator');
@@ -76,15 +76,17 @@ const addOthers: Operator = (meter, a, b) => {
 function appendable(meter: Meter, value: Value): string {
   if (typeof value === 'object' && value.k === Kind.blob)
     return new TextDecoder().decode(Uint8Array.from(value.bytes));
-  return newText(meter, toText(value));
+  return textOfValue(meter, value);
 }
 
-/** A rope of what exists: only what is added counts as new. */
+/** A rope of what exists: only what is added takes time; whoever reads it has it written out, in full length. */
 export function concat(meter: Meter, a: string, b: string): string {
   const length = a.length + b.length;
   if (length > 64) {
-    if (length > meter.limits.stringLength) return newText(meter, `${a}${b}`);
-    charge(meter, Math.min(a.length, b.length) * 2 + 32);
+    checkText(meter, length);
+    const added = Math.min(a.length, b.length) * 2 + 32;
+    charge(meter, added);
+    hold(meter, length * 2 - added);
   }
   return a + b;
 }

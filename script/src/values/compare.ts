@@ -91,6 +91,7 @@ function floatOrder(x: number, y: number): number {
 
 /** Exactly the same type and value, as `switch` and a set of labels want it. */
 export function identical(meter: Meter, a: Value, b: Value): boolean {
+  if (typeof a === 'string' && typeof b === 'string' && a.length === b.length) readText(meter, a);
   if (typeof a !== 'object' || typeof b !== 'object') return a === b;
   if (a.k !== b.k) return false;
   if (a.k === Kind.float && b.k === Kind.float) return a.v === b.v;

@@ -1,6 +1,20 @@
-import { createFault, isFault, ScriptError } from '../errors.ts';
+import { isFault, placed, ScriptError } from '../errors.ts';
+import { defaultLimits } from '../limits.ts';
+import { tooLarge } from '../meter.ts';
+import { type Position, positionAt } from '../position.ts';
 import { orderedKeys } from './order.ts';
-import { floatText, toText } from './text.ts';
+import {
+  type Container,
+  floatText,
+  type Ink,
+  isContainer,
+  maxNesting,
+  plainText,
+  put,
+  shortened,
+  stop,
+  writeDebug,
+} from './text.ts';
 import { array, float, Kind, map, type Value } from './value.ts';
 
 /** JSON with integers of 64 bits: those beyond 2^53 are bigints. */
@@ -13,36 +27,80 @@ export type Json =
   | readonly Json[]
   | { readonly [key: string]: Json | undefined };
 
-const maxNesting = 500;
+/** Where a value leaves the script, and how much of it may. */
+export interface ResultLimit {
+  readonly place: Position;
+  readonly maxBytes: number;
+}
 
-/** A value as it leaves the script: a copy that shares nothing with it. Throws a `ScriptError` if it is nested too deeply. */
-export function toJson(value: Value): Json {
+const unplaced: ResultLimit = { place: positionAt(1, 1), maxBytes: defaultLimits.resultBytes };
+
+/** A value as it leaves the script: a copy that shares nothing with it. Throws a `ScriptError` if it is too large. */
+export function toJson(value: Value, { place, maxBytes }: ResultLimit = unplaced): Json {
   try {
-    return copyToJson(value, 0);
+    requireSize([value], maxBytes, 'Size of result');
+    return copyToJson(value);
   } catch (error) {
-    throw isFault(error) ? new ScriptError(error) : error;
+    throw isFault(error) ? new ScriptError(placed(error, place) as typeof error) : error;
   }
 }
 
 /** The same inside of a run, where failures are faults. */
-export function copyToJson(value: Value, depth: number): Json {
-  if (value === undefined) return null;
-  if (typeof value !== 'object') return value;
-  if (depth > maxNesting) throw createFault('ErrorDataTooLarge', 'Nesting of values too large');
-  return boxedToJson(value, depth + 1);
+export function argumentsToJson(values: readonly Value[], maxBytes: number): Json[] {
+  requireSize(values, maxBytes, 'Size of arguments');
+  return values.map(copyToJson);
 }
 
-function boxedToJson(value: Extract<Value, object>, depth: number): Json {
+function requireSize(values: readonly Value[], maxBytes: number, what: string): void {
+  const size: Size = { left: maxBytes };
+  for (const value of values) take(size, value, 0, what);
+}
+
+interface Size {
+  left: number;
+}
+
+/** What any value takes at least where it arrives. */
+const leastBytes = 8;
+
+/** Looks no further than the limit: a value that holds another in many places may be endless when written out. */
+function take(size: Size, value: Value, depth: number, what: string): void {
+  if (depth > maxNesting) throw tooLarge('Nesting of values');
+  size.left -= leastBytes;
+  if (typeof value === 'string') takeText(size, value);
+  else if (typeof value === 'object' && value.k === Kind.fn) takeText(size, value.name);
+  else if (typeof value === 'object' && value.k === Kind.blob) size.left -= value.bytes.length * leastBytes;
+  if (size.left < 0) throw tooLarge(what);
+  if (typeof value !== 'object') return;
+  if (value.k === Kind.array) for (const item of value.items) take(size, item, depth + 1, what);
+  if (value.k !== Kind.map) return;
+  for (const [key, item] of value.entries) {
+    takeText(size, key);
+    take(size, item, depth + 1, what);
+  }
+}
+
+/** A text that is too long by itself is not written out to learn by how much. */
+const takeText = (size: Size, text: string): void => {
+  size.left -= text.length > size.left ? text.length : Buffer.byteLength(JSON.stringify(text));
+};
+
+function copyToJson(value: Value): Json {
+  if (value === undefined) return null;
+  return typeof value === 'object' ? boxedToJson(value) : value;
+}
+
+function boxedToJson(value: Extract<Value, object>): Json {
   switch (value.k) {
     case Kind.float:
       return Number.isFinite(value.v) ? value.v : null;
     case Kind.char:
       return value.c;
     case Kind.array:
-      return value.items.map((item) => copyToJson(item, depth));
+      return value.items.map(copyToJson);
     case Kind.map: {
       const object = Object.create(null) as Record<string, Json>;
-      for (const key of orderedKeys(value)) object[key] = copyToJson(value.entries.get(key), depth);
+      for (const key of orderedKeys(value)) object[key] = copyToJson(value.entries.get(key));
       return object;
     }
     case Kind.blob:
@@ -52,7 +110,7 @@ function boxedToJson(value: Extract<Value, object>, depth: number): Json {
     case Kind.range:
     case Kind.sequence:
     case Kind.timestamp:
-      return toText(value);
+      return plainText(value);
   }
 }
 
@@ -75,14 +133,38 @@ export function fromJson(json: unknown): Value {
 }
 
 /** Writes JSON that also holds for integers beyond 2^53. */
-export function jsonText(value: Value): string {
+export function writeJson(ink: Ink, value: Value, depth = 0): void {
+  if (depth > maxNesting) throw stop.deep;
+  if (!isContainer(value)) {
+    put(ink, plainJson(value));
+  } else if (value.k === Kind.fn) {
+    const name: Ink = { text: '', max: ink.max };
+    writeDebug(name, value, depth);
+    put(ink, JSON.stringify(name.text));
+  } else if (value.k === Kind.array) {
+    put(ink, '[');
+    for (let i = 0; i < value.items.length; i++) {
+      if (i > 0) put(ink, ',');
+      writeJson(ink, value.items[i], depth + 1);
+    }
+    put(ink, ']');
+  } else {
+    let before = '{';
+    for (const key of orderedKeys(value)) {
+      put(ink, `${before}${JSON.stringify(key)}:`);
+      writeJson(ink, value.entries.get(key), depth + 1);
+      before = ',';
+    }
+    put(ink, value.entries.size === 0 ? '{}' : '}');
+  }
+}
+
+function plainJson(value: Exclude<Value, Container>): string {
   if (value === undefined) return 'null';
   if (typeof value === 'string') return JSON.stringify(value);
   if (typeof value !== 'object') return String(value);
   if (value.k === Kind.float) return Number.isFinite(value.v) ? floatText(value.v) : 'null';
-  if (value.k === Kind.array) return `[${value.items.map(jsonText).join(',')}]`;
-  if (value.k === Kind.blob) return JSON.stringify(value.bytes);
-  if (value.k !== Kind.map) return JSON.stringify(toText(value));
-  const entry = (key: string) => `${JSON.stringify(key)}:${jsonText(value.entries.get(key))}`;
-  return `{${orderedKeys(value).map(entry).join(',')}}`;
+  return JSON.stringify(value.k === Kind.blob ? value.bytes : plainText(value));
 }
+
+export const jsonText = (value: Value): string => shortened(writeJson, value);

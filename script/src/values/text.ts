@@ -1,8 +1,61 @@
+import { defaultLimits } from '../limits.ts';
 import { orderedKeys } from './order.ts';
-import { type FnValue, Kind, type RangeValue, type Value } from './value.ts';
+import { Kind, type RangeValue, type Value } from './value.ts';
 
-/** As `print`, interpolation and `+` with a string write it; only here unit is empty. */
-export function toText(value: Value): string {
+/**
+ * A text that is being written. A value that holds another in many places may be endless when written out, so the
+ * writer stops where it passes `max`.
+ */
+export interface Ink {
+  text: string;
+  readonly max: number;
+}
+
+/** What stops a writer. */
+export const stop = { long: Symbol('too long'), deep: Symbol('too deep') } as const;
+
+/** Deeper than any script means it, and far from the end of the stack. */
+export const maxNesting = 500;
+
+export function put(ink: Ink, text: string): void {
+  ink.text += text;
+  if (ink.text.length > ink.max) throw stop.long;
+}
+
+export type Write = (ink: Ink, value: Value) => void;
+
+/** What fits into `max`, and why it is not all of it. */
+export function written(
+  write: Write,
+  value: Value,
+  max: number,
+): { text: string; cut: 'long' | 'deep' | null } {
+  const ink: Ink = { text: '', max };
+  try {
+    write(ink, value);
+    return { text: ink.text, cut: null };
+  } catch (error) {
+    if (error !== stop.long && error !== stop.deep) throw error;
+    return { text: ink.text, cut: error === stop.long ? 'long' : 'deep' };
+  }
+}
+
+/** All of it, or the beginning. */
+export function shortened(write: Write, value: Value, max = defaultLimits.stringLength): string {
+  const { text, cut } = written(write, value, max);
+  return cut === null ? text : `${text}…`;
+}
+
+export const toText = (value: Value): string =>
+  isContainer(value) ? shortened(writeDebug, value) : plainText(value);
+export const toDebug = (value: Value): string => shortened(writeDebug, value);
+
+export type Container = Extract<Value, { k: typeof Kind.array | typeof Kind.map | typeof Kind.fn }>;
+export const isContainer = (value: Value): value is Container =>
+  typeof value === 'object' && (value.k === Kind.array || value.k === Kind.map || value.k === Kind.fn);
+
+/** As `print`, interpolation and `+` with a string write what holds no other values; only here unit is empty. */
+export function plainText(value: Exclude<Value, Container>): string {
   if (typeof value === 'string') return value;
   if (value === undefined) return '';
   if (typeof value !== 'object') return String(value);
@@ -10,28 +63,20 @@ export function toText(value: Value): string {
 }
 
 /** As inside arrays and maps: strings quoted, unit written out. */
-export function toDebug(value: Value): string {
+function plainDebug(value: Exclude<Value, Container>): string {
   if (typeof value === 'string') return quoted(value);
   if (value === undefined) return '()';
   return typeof value === 'object' ? boxedText(value) : String(value);
 }
 
-function boxedText(value: Extract<Value, object>): string {
+function boxedText(value: Exclude<Extract<Value, object>, Container>): string {
   switch (value.k) {
     case Kind.float:
       return Object.is(value.v, -0) ? '-0.0' : floatText(value.v);
     case Kind.char:
       return value.c;
-    case Kind.array:
-      return `[${value.items.map(toDebug).join(', ')}]`;
-    case Kind.map:
-      return `#{${orderedKeys(value)
-        .map((key) => `${quoted(key)}: ${toDebug(value.entries.get(key))}`)
-        .join(', ')}}`;
     case Kind.blob:
       return `[${value.bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')}]`;
-    case Kind.fn:
-      return fnText(value);
     case Kind.range:
       return rangeText(value);
     case Kind.sequence:
@@ -41,8 +86,35 @@ function boxedText(value: Extract<Value, object>): string {
   }
 }
 
-const fnText = ({ name, curried }: FnValue): string =>
-  curried.length === 0 ? `Fn(${name})` : `Fn(${[name, ...curried.map(toDebug)].join(', ')})`;
+export function writeDebug(ink: Ink, value: Value, depth = 0): void {
+  if (depth > maxNesting) throw stop.deep;
+  if (!isContainer(value)) {
+    put(ink, plainDebug(value));
+  } else if (value.k === Kind.array) {
+    writeList(ink, '[', value.items, depth);
+    put(ink, ']');
+  } else if (value.k === Kind.fn) {
+    put(ink, `Fn(${value.name}`);
+    if (value.curried.length > 0) writeList(ink, ', ', value.curried, depth);
+    put(ink, ')');
+  } else {
+    let before = '#{';
+    for (const key of orderedKeys(value)) {
+      put(ink, `${before}${quoted(key)}: `);
+      writeDebug(ink, value.entries.get(key), depth + 1);
+      before = ', ';
+    }
+    put(ink, value.entries.size === 0 ? '#{}' : '}');
+  }
+}
+
+function writeList(ink: Ink, start: string, items: readonly Value[], depth: number): void {
+  put(ink, start);
+  for (let i = 0; i < items.length; i++) {
+    if (i > 0) put(ink, ', ');
+    writeDebug(ink, items[i], depth + 1);
+  }
+}
 
 const rangeText = ({ start, end, inclusive, open }: RangeValue): string =>
   `${start}${inclusive ? '..=' : '..'}${open ? '' : end}`;
