@@ -1,3 +1,5 @@
+import { escapeText } from '@lintel/script/values/escape';
+
 /** Data as the loaders read them: bigints are integers, numbers are floats, `NumberText` is a number as it was written. */
 export type Data =
   | null
@@ -37,20 +39,9 @@ function containerLiteral(data: Exclude<Data, string | number | boolean | bigint
   return members.length === 0 ? '#{}' : `#{ ${members.join(', ')} }`;
 }
 
-const escapes: Readonly<Record<string, string>> = {
-  '"': '\\"',
-  '\\': '\\\\',
-  '\n': '\\n',
-  '\r': '\\r',
-  '\t': '\\t',
-};
+const textLiteral = (text: string): string => `"${escapeText(text, fourDigits)}"`;
 
-const textLiteral = (text: string): string =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is escaped here
-  `"${text.replace(/["\\\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, escapeOne)}"`;
-
-const escapeOne = (char: string): string =>
-  escapes[char] ?? `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+const fourDigits = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 function floatLiteral(value: number): string {
   if (!Number.isFinite(value)) throw new RangeError(`${value} can not be written in a script`);

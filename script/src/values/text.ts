@@ -1,4 +1,5 @@
 import { defaultLimits } from '../limits.ts';
+import { escapeText } from './escape.ts';
 import { orderedKeys } from './order.ts';
 import { Kind, type RangeValue, type Value } from './value.ts';
 
@@ -140,17 +141,6 @@ function withoutExponent(text: string): string {
   return exponent === '0' ? text : `${sign}0.${zeros}${digits}`;
 }
 
-const escapes: Readonly<Record<string, string>> = {
-  '"': '\\"',
-  '\\': '\\\\',
-  '\n': '\\n',
-  '\r': '\\r',
-  '\t': '\\t',
-  '\0': '\\0',
-};
+const quoted = (text: string): string => `"${escapeText(text, escaped)}"`;
 
-const quoted = (text: string): string =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is escaped here
-  `"${text.replace(/["\\\u0000-\u001f\u007f-\u009f]/g, escaped)}"`;
-
-const escaped = (char: string): string => escapes[char] ?? `\\u{${char.charCodeAt(0).toString(16)}}`;
+const escaped = (char: string): string => (char === '\0' ? '\\0' : `\\u{${char.charCodeAt(0).toString(16)}}`);
