@@ -1,4 +1,5 @@
-// Test 32 of design/reliability.md: every operation × every role: let in exactly where the contract says so. Grows by itself with the contract.
+// Test 32 of design/reliability.md: every operation × every role, let in exactly where the contract says so. Grows by
+// itself with the contract.
 import type { PlainRole } from '@lintel/contract/roles';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AppError } from '../src/kernel/app-error.ts';
