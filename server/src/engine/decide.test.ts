@@ -43,6 +43,7 @@ function withCedar({ orgs }: PolicySnapshot, change: (rule: CedarRule) => CedarR
       orgWide: changed(org.orgWide),
       byIntegration: each(org.byIntegration),
       byDevice: each(org.byDevice),
+      byHardware: each(org.byHardware),
     })),
   };
 }
@@ -181,6 +182,11 @@ describe('the decision', () => {
     [
       'asks a custom policy of one device about all places',
       { cedar: (rule) => ({ ...rule, within: { integrationId: null, deviceId: null } }) },
+    ],
+    ['binds one device of a piece of hardware', { policy: (policy) => ({ ...policy, hardwareId: null }) }],
+    [
+      'asks a custom policy of a piece of hardware about one device',
+      { cedar: (rule) => ({ ...rule, within: { ...rule.within, hardwareId: null } }) },
     ],
     [
       'asks Cedar about a toggle only as one',

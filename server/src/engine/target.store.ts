@@ -15,6 +15,7 @@ export interface Target {
   readonly deviceId: string;
   readonly doorName: string;
   readonly deviceExternalId: string | null;
+  readonly hardwareId: string | null;
   readonly deviceMetadata: Record<string, unknown>;
   readonly integrationId: string;
   readonly providerType: string;
@@ -26,7 +27,7 @@ export async function findTarget(tx: Tx, org: OrgScope, entityId: string): Promi
   const row = await tx.maybeOne<Omit<Target, 'doorName'> & { deviceName: LocalizedText }>(sql`
     select e.id as "entityId", e.entity_type as "entityType", e.name, e.external_id as "externalId", e.metadata,
       d.id as "deviceId", d.name as "deviceName", d.external_id as "deviceExternalId",
-      d.device_metadata as "deviceMetadata",
+      d.hardware_id as "hardwareId", d.device_metadata as "deviceMetadata",
       i.id as "integrationId", i.provider_type as "providerType", i.enabled, i.config
     from entities e
     join devices d on d.org_id = e.org_id and d.id = e.device_id

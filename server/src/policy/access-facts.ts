@@ -22,6 +22,8 @@ export interface AccessPlace {
   readonly metadata: Readonly<Record<string, string>>;
   readonly deviceId: string;
   readonly deviceExternalId: string | null;
+  /** Where it is known world-wide: the policies of its device hold for all devices that are the same one. */
+  readonly hardwareId?: string | null;
   readonly integrationId: string;
   readonly providerType: string;
 }

@@ -1,4 +1,5 @@
 import { createLru } from '../kernel/lru.ts';
+import type { AccessPlace } from './access-facts.ts';
 import { type CompiledCedar, compileCustom } from './cedar-engine.ts';
 import {
   type Hold,
@@ -26,6 +27,8 @@ export interface StoredPolicy {
   readonly scope: PolicyScope;
   readonly integrationId: string | null;
   readonly deviceId: string | null;
+  /** Of the device, where it is known world-wide. */
+  readonly hardwareId?: string | null;
   readonly policyType: PolicyType;
   readonly capability: string | null;
   readonly config: Readonly<Record<string, unknown>>;
@@ -49,7 +52,7 @@ export interface CedarRule {
   readonly kind: 'cedar';
   readonly policy: () => CompiledCedar | null;
   /** It is asked about the places in here only. */
-  readonly within: Pick<StoredPolicy, 'integrationId' | 'deviceId'>;
+  readonly within: Pick<StoredPolicy, 'integrationId' | 'deviceId' | 'hardwareId'>;
 }
 
 export type ActiveRule =
@@ -88,6 +91,8 @@ export interface OrgPolicies {
   readonly orgWide: readonly ActivePolicy[];
   readonly byIntegration: ReadonlyMap<string, readonly ActivePolicy[]>;
   readonly byDevice: ReadonlyMap<string, readonly ActivePolicy[]>;
+  /** In place of the device, where its hardware is known. */
+  readonly byHardware: ReadonlyMap<string, readonly ActivePolicy[]>;
   readonly lockdown: ActivePolicy | null;
   /** Doors that stay open, by device. */
   readonly openHolds: ReadonlyMap<string, readonly OpenHold[]>;
@@ -115,10 +120,12 @@ export function indexPolicies(
   const orgWide: ActivePolicy[] = [];
   const byIntegration = new Map<string, ActivePolicy[]>();
   const byDevice = new Map<string, ActivePolicy[]>();
+  const byHardware = new Map<string, ActivePolicy[]>();
   for (const row of stored) {
     const active = activePolicy(zone, row);
     if (active === null) continue;
-    if (row.deviceId !== null) append(byDevice, row.deviceId, active);
+    if (row.hardwareId) append(byHardware, row.hardwareId, active);
+    else if (row.deviceId !== null) append(byDevice, row.deviceId, active);
     else if (row.integrationId !== null) append(byIntegration, row.integrationId, active);
     else orgWide.push(active);
   }
@@ -128,7 +135,7 @@ export function indexPolicies(
     else append(byDevice, hold.deviceId, closedHold(zone, hold));
   }
   const locked = lockdown === null ? null : lockdownPolicy(zone, lockdown);
-  return { orgWide, byIntegration, byDevice, openHolds, lockdown: locked };
+  return { orgWide, byIntegration, byDevice, byHardware, openHolds, lockdown: locked };
 }
 
 function openHold(zone: string, hold: Hold): OpenHold {
@@ -156,20 +163,22 @@ function standing(zone: string, id: string, span: Span) {
   return { id, zone, enforcement: 'enforce', appliesTo: everybody, output: null, rule } as const;
 }
 
-export function policiesAt(
-  policies: OrgPolicies,
-  place: { readonly integrationId: string; readonly deviceId: string },
-): readonly ActivePolicy[] {
+type Place = Pick<AccessPlace, 'integrationId' | 'deviceId' | 'hardwareId'>;
+
+export function policiesAt(policies: OrgPolicies, place: Place): readonly ActivePolicy[] {
   const ofIntegration = policies.byIntegration.get(place.integrationId) ?? nothing;
   const ofDevice = policies.byDevice.get(place.deviceId) ?? nothing;
-  return ofIntegration.length + ofDevice.length === 0 ? nothing : [...ofIntegration, ...ofDevice];
+  const ofHardware = place.hardwareId ? (policies.byHardware.get(place.hardwareId) ?? nothing) : nothing;
+  const found = ofIntegration.length + ofDevice.length + ofHardware.length;
+  return found === 0 ? nothing : [...ofIntegration, ...ofDevice, ...ofHardware];
 }
 
 /** The same as the index above, for one policy. */
 export function isWithin(
-  { integrationId, deviceId }: CedarRule['within'],
-  place: { readonly integrationId: string; readonly deviceId: string },
+  { integrationId, deviceId, hardwareId }: CedarRule['within'],
+  place: Place,
 ): boolean {
+  if (hardwareId) return hardwareId === place.hardwareId;
   if (deviceId !== null) return deviceId === place.deviceId;
   return integrationId === null || integrationId === place.integrationId;
 }
@@ -215,10 +224,10 @@ const ruleMakers: Partial<Record<PolicyType, RuleMaker>> = {
     windows: curfewWindows(config as PolicyConfig<'invitation_curfew'>),
     onHolidays: false,
   }),
-  cedar: (config, { id, integrationId, deviceId }) => ({
+  cedar: (config, { id, integrationId, deviceId, hardwareId = null }) => ({
     kind: 'cedar',
     policy: once(() => customPolicy(id, (config as PolicyConfig<'cedar'>).policy)),
-    within: { integrationId, deviceId },
+    within: { integrationId, deviceId, hardwareId },
   }),
   approval_threshold: (config) => ({
     kind: 'threshold',

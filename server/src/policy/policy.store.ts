@@ -19,9 +19,10 @@ export async function listPolicyVersions(tx: Tx, path: readonly string[]): Promi
 
 export async function listEnabledPolicies(tx: Tx, orgId: string): Promise<StoredPolicy[]> {
   return await tx.query<StoredPolicy>(sql`
-    select id, org_id as "orgId", scope, integration_id as "integrationId", device_id as "deviceId",
-      policy_type as "policyType", capability, config, enforcement, enabled
-    from policies where org_id = ${orgId} and enabled order by id`);
+    select p.id, p.org_id as "orgId", p.scope, p.integration_id as "integrationId", p.device_id as "deviceId",
+      d.hardware_id as "hardwareId", p.policy_type as "policyType", p.capability, p.config, p.enforcement, p.enabled
+    from policies p left join devices d on d.org_id = p.org_id and d.id = p.device_id
+    where p.org_id = ${orgId} and p.enabled order by p.id`);
 }
 
 export async function listHolds(tx: Tx, orgId: string): Promise<Hold[]> {

@@ -50,6 +50,7 @@ function facts(manifest: ProviderManifest): string {
     `Ops: ${['connection.test', ...ops.map(({ id }) => id).filter((id) => id !== 'connection.test')].map((id) => `\`${id}\``).join(', ')}`,
     `Discovery: ${discovery === undefined ? 'no' : 'yes'}`,
     `External id: of devices ${deviceExternalId}, of entities ${entityExternalId}`,
+    `Hardware: ${manifest.hardware === undefined ? 'a device is known here only' : 'a device is known world-wide; its policies hold for all devices that are the same one'}`,
     `Least time between opens: ${defaultMinIntervalMs} ms unless configured`,
   ];
   return lines.map((line) => `- ${line}`).join('\n');

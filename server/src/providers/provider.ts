@@ -30,6 +30,11 @@ export interface ProviderManifest {
   /** Regular expressions; an id of another form is refused when it is written. */
   readonly deviceExternalIdPattern?: string;
   readonly entityExternalIdPattern?: string;
+  /**
+   * Where a device names its hardware world-wide: who made it and its id there. The same for all providers that reach
+   * hardware of that maker. Absent where an id means something only at its far side, such as a topic or an address.
+   */
+  readonly hardware?: (device: DeviceIdentity) => Hardware | null;
   readonly defaultMinIntervalMs: number;
   /** Who ends a pulse: the device where it can, else the service by a durable job. The device unless said. */
   readonly pulseBy?: PulseOwner | ((subject: PulseSubject) => PulseOwner);
@@ -50,6 +55,16 @@ export interface ProviderManifest {
   readonly ops?: readonly OpDefinition[];
   /** Where the id of a discovered device goes when it is added. Absent where nothing can be discovered. */
   readonly discovery?: DiscoveryRule;
+}
+
+export interface DeviceIdentity {
+  readonly externalId: string | null;
+  readonly deviceMetadata: Readonly<Record<string, unknown>>;
+}
+
+export interface Hardware {
+  readonly maker: string;
+  readonly id: string;
 }
 
 export interface Part {

@@ -2,7 +2,13 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import formatsPlugin from 'ajv-formats';
 import type { TObject } from 'typebox';
 import { invalid } from '../kernel/app-error.ts';
-import type { ExternalIdRule, ProviderManifest, PulseOwner, PulseSubject } from './provider.ts';
+import type {
+  DeviceIdentity,
+  ExternalIdRule,
+  ProviderManifest,
+  PulseOwner,
+  PulseSubject,
+} from './provider.ts';
 import { leadsToMetadata } from './transport/device-address.ts';
 
 /** Members the service itself reads, whatever the provider declares. */
@@ -82,6 +88,12 @@ export const metadataSchemaOf = (
 
 export function pulseOwnerOf({ pulseBy = 'device' }: ProviderManifest, subject: PulseSubject): PulseOwner {
   return typeof pulseBy === 'function' ? pulseBy(subject) : pulseBy;
+}
+
+/** As it is stored with a device: one text for one piece of hardware. */
+export function hardwareIdOf(manifest: ProviderManifest | null, device: DeviceIdentity): string | null {
+  const hardware = manifest?.hardware?.(device) ?? null;
+  return hardware === null ? null : `${hardware.maker}:${hardware.id}`;
 }
 
 function placeOf({ instancePath, keyword, params }: ErrorObject): string {

@@ -8,6 +8,7 @@ export interface ReferencePolicy {
   readonly scope: 'org' | 'integration' | 'device';
   readonly integrationId: string | null;
   readonly deviceId: string | null;
+  readonly hardwareId: string | null;
   readonly policyType: string;
   readonly capability: string | null;
   readonly config: Readonly<Record<string, unknown>>;
@@ -18,6 +19,8 @@ export interface ReferencePolicy {
 export interface ReferencePlace {
   readonly entityId: string;
   readonly deviceId: string;
+  /** Which real thing the device is, where that is known. */
+  readonly hardwareId: string | null;
   readonly integrationId: string;
   /** Of the device: a channel, or an output. */
   readonly output: string | null;
@@ -101,6 +104,11 @@ function mayOperate({ kind, grants, entities, path, target }: ReferenceCase): bo
   });
 }
 
+function isSameDevice(policy: ReferencePolicy, place: ReferencePlace): boolean {
+  if (policy.deviceId === place.deviceId) return true;
+  return policy.hardwareId !== null && policy.hardwareId === place.hardwareId;
+}
+
 /** Of the door and whatever it opens through, what the policy is about. */
 function placesOf(policy: ReferencePolicy, asked: ReferenceCase): ReferencePlace[] {
   const { output: wanted } = policy.config;
@@ -109,7 +117,7 @@ function placesOf(policy: ReferencePolicy, asked: ReferenceCase): ReferencePlace
     (place) =>
       (policy.scope === 'org' ||
         (policy.scope === 'integration' && place.integrationId === policy.integrationId) ||
-        (policy.scope === 'device' && place.deviceId === policy.deviceId)) &&
+        (policy.scope === 'device' && isSameDevice(policy, place))) &&
       (output === null || output === place.output || output === place.entityId),
   );
 }

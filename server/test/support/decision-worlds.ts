@@ -27,6 +27,7 @@ const zoneNames = ['UTC', 'Europe/Berlin', 'America/St_Johns', 'Australia/Lord_H
 const classes = ['agent', 'api_key', 'invitation', 'member', 'resident', 'admin', 'all'];
 const roles = ['admin', 'entities:set_state', 'entities:read', 'manager', 'resident', 'resident'];
 const entityIds = ['e0', 'e1', 'e2'];
+const deviceIds = ['d0', 'd1', 'd2'];
 const dates = ['2026-03-28', '2026-03-29', '2026-10-25', '2026-06-01'];
 /** Around changes of the clocks, and some other days. */
 const moments = [
@@ -101,7 +102,10 @@ export function generateWorld(random: Random): DecisionWorld {
   const path = orgIds.slice(0, 1 + random(3));
   const zones = Object.fromEntries(orgIds.map((id) => [id, pick(random, zoneNames)]));
   const chosen = new Map<string, CustomPolicy>();
-  const policies = Array.from({ length: random(9) }, (_, index) => policyOf(random, `p${index}`, chosen));
+  const hardware = new Map(deviceIds.map((id) => [id, pick(random, [null, 'h0', 'h0', 'h1'])]));
+  const policies = Array.from({ length: random(9) }, (_, index) =>
+    policyOf(random, `p${index}`, chosen, hardware),
+  );
   const org = {
     id: path.at(-1) ?? 'root',
     path,
@@ -110,11 +114,18 @@ export function generateWorld(random: Random): DecisionWorld {
     defaultLocale: 'en',
     deletedAt: null,
   };
-  const places = entityIds.map((id, index) => placeOf(random, id, index));
+  const places = entityIds.map((id, index) => placeOf(random, id, index, hardware));
   return { org, zones, policies, next: () => caseOf(random, { org, zones, policies, chosen, places }) };
 }
 
-function policyOf(random: Random, id: string, chosen: Map<string, CustomPolicy>): StoredPolicy {
+type HardwareOf = ReadonlyMap<string, string | null>;
+
+function policyOf(
+  random: Random,
+  id: string,
+  chosen: Map<string, CustomPolicy>,
+  hardware: HardwareOf,
+): StoredPolicy {
   const scope = pick(random, ['org', 'org', 'integration', 'device'] as const);
   const policyType = pick(random, [
     'require_step_up',
@@ -128,12 +139,14 @@ function policyOf(random: Random, id: string, chosen: Map<string, CustomPolicy>)
   ] as const);
   const custom = pick(random, customPolicies);
   chosen.set(id, custom);
+  const deviceId = scope === 'device' ? pick(random, deviceIds) : null;
   return {
     id,
     orgId: pick(random, orgIds),
     scope,
     integrationId: scope === 'org' ? null : pick(random, ['i0', 'i1']),
-    deviceId: scope === 'device' ? pick(random, ['d0', 'd1', 'd2']) : null,
+    deviceId,
+    hardwareId: deviceId === null ? null : (hardware.get(deviceId) ?? null),
     policyType,
     capability: pick(random, [null, null, 'switchable', 'users_admin']),
     config: { ...configOf(random, policyType, custom), ...selectorsOf(random, policyType) },
@@ -167,7 +180,9 @@ function timeOf(random: Random): string {
   return `${two(random(24))}:${two(pick(random, [0, 0, 30, 59]))}`;
 }
 
-function placeOf(random: Random, entityId: string, index: number): AccessPlace & { output: string | null } {
+type Place = AccessPlace & { readonly output: string | null; readonly hardwareId: string | null };
+
+function placeOf(random: Random, entityId: string, index: number, hardware: HardwareOf): Place {
   const [channel, suffix, gate] = [chance(random, 3), chance(random, 3), chance(random, 3)];
   return {
     entityId,
@@ -175,6 +190,7 @@ function placeOf(random: Random, entityId: string, index: number): AccessPlace &
     externalId: null,
     metadata: channel ? { channel_index: '2' } : {},
     deviceId: `d${index}`,
+    hardwareId: hardware.get(`d${index}`) ?? null,
     deviceExternalId: suffix ? 'gate:2' : null,
     integrationId: `i${index % 2}`,
     providerType: gate ? 'palgate_cloud' : 'virtual_demo',
@@ -187,7 +203,7 @@ interface Generated {
   readonly zones: Readonly<Record<string, string>>;
   readonly policies: readonly StoredPolicy[];
   readonly chosen: ReadonlyMap<string, CustomPolicy>;
-  readonly places: readonly (AccessPlace & { output: string | null })[];
+  readonly places: readonly Place[];
 }
 
 function caseOf(random: Random, { org, zones, policies, chosen, places }: Generated): DecisionCase {
@@ -219,13 +235,8 @@ function caseOf(random: Random, { org, zones, policies, chosen, places }: Genera
   return { principal: principalOf(facts, org), org, target: first, openers, verb, nowMs, reference };
 }
 
-function referencePlace({
-  entityId,
-  deviceId,
-  integrationId,
-  output,
-}: AccessPlace & { output: string | null }): ReferencePlace {
-  return { entityId, deviceId, integrationId, output };
+function referencePlace({ entityId, deviceId, hardwareId, integrationId, output }: Place): ReferencePlace {
+  return { entityId, deviceId, hardwareId, integrationId, output };
 }
 
 function grantsOf(random: Random): RoleGrant[] {

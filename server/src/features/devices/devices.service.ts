@@ -16,6 +16,7 @@ import { pickText } from '../../kernel/text.ts';
 import { ulid } from '../../kernel/ulid.ts';
 import type { ProviderManifest } from '../../providers/provider.ts';
 import {
+  hardwareIdOf,
   metadataSchemaOf,
   requireFittingExternalId,
   requireFittingMetadata,
@@ -125,7 +126,15 @@ async function createDevice(
       requireFittingMetadata(manifest.deviceMetadata, deviceMetadata, '/device_metadata');
       await requireFittingParts(tx, org.id, manifest, deviceMetadata, deps.manifestOf);
     }
-    const fields = { id: ulid(), integrationId: integration.id, name, externalId, deviceMetadata };
+    const hardwareId = hardwareIdOf(manifest, { externalId, deviceMetadata });
+    const fields = {
+      id: ulid(),
+      integrationId: integration.id,
+      name,
+      externalId,
+      deviceMetadata,
+      hardwareId,
+    };
     const device = await refuseTakenExternalId(insertDevice(tx, org.id, fields));
     await record(tx, call, org, 'device.created', device, { integration_id: integration.id });
     return device;
@@ -178,8 +187,10 @@ function editing(deps: DevicesDeps, org: OrgScope, input: UpdateDeviceRequest): 
     async work(tx, device) {
       const changed = changedFields<Device>(device, edit);
       if (changed.length === 0) return { device, details: { changed } };
-      await requireFitting(deps, tx, device, edit);
-      const updated = await refuseTakenExternalId(updateDevice(tx, device.orgId, { ...device, ...edit }));
+      const manifest = await requireFitting(deps, tx, device, edit);
+      const edited = { ...device, ...edit };
+      const hardwareId = hardwareIdOf(manifest, edited);
+      const updated = await refuseTakenExternalId(updateDevice(tx, device.orgId, { ...edited, hardwareId }));
       return { device: updated, details: { changed } };
     },
   };
@@ -191,16 +202,17 @@ async function requireFitting(
   tx: Tx,
   { orgId, integrationId }: Device,
   edit: Partial<Pick<Device, 'externalId' | 'deviceMetadata'>>,
-): Promise<void> {
+): Promise<ProviderManifest | null> {
   const integration = await holdIntegration(tx, orgId, integrationId);
   const manifest = integration && deps.manifestOf(integration.providerType);
-  if (!manifest) return;
+  if (!manifest) return null;
   if (edit.externalId !== undefined)
     requireFittingExternalId(manifest.deviceExternalId, edit.externalId, manifest.deviceExternalIdPattern);
   if (edit.deviceMetadata !== undefined) {
     requireFittingMetadata(manifest.deviceMetadata, edit.deviceMetadata, '/device_metadata');
     await requireFittingParts(tx, orgId, manifest, edit.deviceMetadata, deps.manifestOf);
   }
+  return manifest;
 }
 
 function deleting(recursive: boolean): DeviceChange {

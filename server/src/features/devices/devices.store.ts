@@ -38,6 +38,7 @@ export interface NewDevice {
   readonly name: Record<string, string>;
   readonly externalId: string | null;
   readonly deviceMetadata: Record<string, unknown>;
+  readonly hardwareId: string | null;
 }
 
 export interface DevicePage {
@@ -103,20 +104,20 @@ export function lockDevice(tx: Tx, orgId: string, id: string): Promise<Device | 
 
 export function insertDevice(tx: Tx, orgId: string, device: NewDevice): Promise<Device> {
   return tx.one<Device>(sql`
-    insert into devices as d (org_id, id, integration_id, name, external_id, device_metadata)
+    insert into devices as d (org_id, id, integration_id, name, external_id, device_metadata, hardware_id)
     values (${orgId}, ${device.id}, ${device.integrationId}, ${device.name}, ${device.externalId},
-      ${device.deviceMetadata})
+      ${device.deviceMetadata}, ${device.hardwareId})
     returning ${columns}`);
 }
 
 export function updateDevice(
   tx: Tx,
   orgId: string,
-  device: Pick<Device, 'id' | 'name' | 'externalId' | 'deviceMetadata'>,
+  device: Pick<NewDevice, 'id' | 'name' | 'externalId' | 'deviceMetadata' | 'hardwareId'>,
 ): Promise<Device> {
   return tx.one<Device>(sql`
     update devices d set name = ${device.name}, external_id = ${device.externalId},
-      device_metadata = ${device.deviceMetadata}, updated_at = now()
+      device_metadata = ${device.deviceMetadata}, hardware_id = ${device.hardwareId}, updated_at = now()
     where d.org_id = ${orgId} and d.id = ${device.id} returning ${columns}`);
 }
 

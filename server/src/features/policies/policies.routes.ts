@@ -1,8 +1,9 @@
-import type { EffectivePolicies, PhysicalDevice, Policy } from '@lintel/contract/policies';
+import type { EffectivePolicies, PhysicalDevice as PhysicalStatus, Policy } from '@lintel/contract/policies';
 import { toRfc3339 } from '../../kernel/clock.ts';
 import type { HandlersOf } from '../../kernel/handler.ts';
+import type { PhysicalDevice } from './physical-devices.store.ts';
 import type { Effective, PoliciesService } from './policies.service.ts';
-import type { PolicyRecord, StewardedDevice } from './policies.store.ts';
+import type { PolicyRecord } from './policies.store.ts';
 import type { StewardsService } from './stewards.service.ts';
 
 type OrgIds =
@@ -79,10 +80,7 @@ function integrationRoutes(policies: PoliciesService): HandlersOf<IntegrationIds
 function devicePolicyRoutes(
   policies: PoliciesService,
 ): HandlersOf<Exclude<DeviceIds, 'get_device_physical_status' | 'release_steward'>> {
-  const at = ({ id, device_id }: { id: string; device_id: string }) => ({
-    integrationId: id,
-    deviceId: device_id,
-  });
+  const at = placeOf;
   return {
     list_device_policies: async ({ org, params }) => (await policies.list(org, at(params))).map(toRecord),
     create_device_policy: async ({ call, org, params, body }) =>
@@ -100,24 +98,31 @@ function stewardRoutes(
 ): HandlersOf<'get_device_physical_status' | 'release_steward'> {
   return {
     get_device_physical_status: async ({ org, params, principal }) =>
-      toStatus(await stewards.status(org, params.id, params.device_id), principal?.userId ?? null),
+      toStatus(await stewards.status(org, placeOf(params)), params.device_id, principal?.userId ?? null),
     release_steward: async ({ call, org, params }) => {
-      await stewards.release(call, org, params.id, params.device_id);
+      await stewards.release(call, org, placeOf(params));
     },
   };
 }
 
-function toStatus(device: StewardedDevice, userId: string | null): PhysicalDevice {
-  const { stewardUserId } = device;
+const placeOf = ({ id, device_id }: { id: string; device_id: string }) => ({
+  integrationId: id,
+  deviceId: device_id,
+});
+
+function toStatus(device: PhysicalDevice, deviceId: string, userId: string | null): PhysicalStatus {
+  const { steward, hardwareId } = device;
   return {
     physical_device_id: device.id,
-    hardware_id: device.externalId,
+    // Without its maker.
+    hardware_id: hardwareId === null ? null : hardwareId.slice(hardwareId.indexOf(':') + 1),
+    // Every device can have one, and its policies need one.
     provider_supports_steward: true,
     admin_status: null,
-    is_primary_instance: true,
-    has_steward: stewardUserId !== null,
-    is_steward: stewardUserId !== null && stewardUserId === userId,
-    can_claim: stewardUserId === null,
+    is_primary_instance: device.id === deviceId,
+    has_steward: steward !== null,
+    is_steward: steward !== null && steward.userId === userId,
+    can_claim: steward === null,
   };
 }
 

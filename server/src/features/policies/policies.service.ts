@@ -10,12 +10,16 @@ import { isTimeZone } from '../../policy/zone-clock.ts';
 import { type EffectiveRules, effectiveRules } from './effective.rules.ts';
 import {
   claimDevice,
+  findPhysicalDevice,
+  lockPhysicalDevice,
+  type PhysicalDevice,
+} from './physical-devices.store.ts';
+import {
   deletePolicy,
   insertPolicy,
   integrationExists,
   listInForce,
   listPolicies,
-  lockDevice,
   lockPolicy,
   type PolicyPlace,
   type PolicyRecord,
@@ -52,14 +56,11 @@ export interface PoliciesService {
 
 export function createPoliciesService({ db }: { readonly db: Database }): PoliciesService {
   return {
-    list: (org, at) =>
-      db.inOrg(org.id, async (tx) => {
-        await requirePlace(tx, org, at);
-        return await listPolicies(tx, placeOf(org, at));
-      }),
-    create: (call, org, at, input) => db.inOrg(org.id, (tx) => create(tx, call, org, at, input)),
-    update: (call, org, at, id, input) => db.inOrg(org.id, (tx) => update(tx, call, org, at, id, input)),
-    remove: (call, org, at, id) => db.inOrg(org.id, (tx) => remove(tx, call, org, at, id)),
+    // The path too: a device may be one that an organization above has as well.
+    list: (org, at) => db.inOrg(org.path, (tx) => list(tx, org, at)),
+    create: (call, org, at, input) => db.inOrg(org.path, (tx) => create(tx, call, org, at, input)),
+    update: (call, org, at, id, input) => db.inOrg(org.path, (tx) => update(tx, call, org, at, id, input)),
+    remove: (call, org, at, id) => db.inOrg(org.path, (tx) => remove(tx, call, org, at, id)),
     effective: (org, integrationId) =>
       // The path too: what holds above holds here.
       db.inOrg(org.path, async (tx) => {
@@ -71,20 +72,25 @@ export function createPoliciesService({ db }: { readonly db: Database }): Polici
   };
 }
 
-function placeOf(org: OrgScope, { integrationId = null, deviceId = null }: PlaceAsRead): PolicyPlace {
-  const scope = deviceId !== null ? 'device' : integrationId !== null ? 'integration' : 'org';
-  return { orgId: org.id, scope, integrationId, deviceId };
+interface Place extends PolicyPlace {
+  readonly physical: PhysicalDevice | null;
 }
 
-type PlaceAsRead = { readonly integrationId?: string | null; readonly deviceId?: string | null };
-
-async function requirePlace(tx: Tx, org: OrgScope, { integrationId, deviceId }: PlaceInPath): Promise<void> {
-  if (integrationId === undefined) return;
-  const found =
-    deviceId === undefined
-      ? await integrationExists(tx, org.id, integrationId)
-      : (await lockDevice(tx, { orgId: org.id, integrationId, deviceId })) !== null;
-  if (!found) throw notFound();
+async function requirePlace(
+  tx: Tx,
+  org: OrgScope,
+  { integrationId, deviceId }: PlaceInPath,
+  find = findPhysicalDevice,
+): Promise<Place> {
+  const of = { orgId: org.id, integrationId: integrationId ?? null, deviceId: deviceId ?? null };
+  if (integrationId === undefined) return { ...of, scope: 'org', deviceIds: [], physical: null };
+  if (deviceId === undefined) {
+    if (!(await integrationExists(tx, org.id, integrationId))) throw notFound();
+    return { ...of, scope: 'integration', deviceIds: [], physical: null };
+  }
+  const physical = await find(tx, org, { integrationId, deviceId });
+  if (physical === null) throw notFound();
+  return { ...of, scope: 'device', deviceIds: physical.deviceIds, physical };
 }
 
 /** Policies of a device belong to its steward. Whoever sets the first one becomes it. */
@@ -92,17 +98,28 @@ async function requireSteward(
   tx: Tx,
   call: Call,
   org: OrgScope,
-  { integrationId, deviceId }: PlaceInPath,
+  at: PlaceInPath,
   claim: boolean,
-): Promise<void> {
+): Promise<Place> {
   const principal = principalOf(call);
+  const place = await requirePlace(tx, org, at, lockPhysicalDevice);
   requireRole(principal, org, 'policies:manage');
-  if (integrationId === undefined || deviceId === undefined) return;
-  const device = await lockDevice(tx, { orgId: org.id, integrationId, deviceId });
-  if (device === null) throw notFound();
-  if (device.stewardUserId === null && claim) await claimDevice(tx, org.id, deviceId, principal.userId);
-  else if (device.stewardUserId !== null && device.stewardUserId !== principal.userId)
+  if (place.physical === null || place.deviceId === null) return place;
+  const { steward } = place.physical;
+  if (steward === null && claim) await claimDevice(tx, org.id, place.deviceId, principal.userId);
+  else if (steward !== null && steward.userId !== principal.userId)
     throw new AppError('forbidden', 'the policies of this device belong to its steward');
+  return place;
+}
+
+/** Whichever device it was set for, it is one of the physical device. */
+function shown(policy: PolicyRecord, { physical }: Place): PolicyRecord {
+  return physical === null ? policy : { ...policy, deviceId: physical.id };
+}
+
+async function list(tx: Tx, org: OrgScope, at: PlaceInPath): Promise<PolicyRecord[]> {
+  const place = await requirePlace(tx, org, at);
+  return (await listPolicies(tx, place)).map((policy) => shown(policy, place));
 }
 
 async function create(
@@ -112,9 +129,7 @@ async function create(
   at: PlaceInPath,
   input: CreatePolicyRequest,
 ): Promise<PolicyRecord> {
-  await requirePlace(tx, org, at);
-  await requireSteward(tx, call, org, at, true);
-  const place = placeOf(org, at);
+  const place = await requireSteward(tx, call, org, at, true);
   const enforcement: Enforcement = input.enforcement ?? 'enforce';
   const capability = input.capability ?? null;
   const { config } = input;
@@ -136,7 +151,7 @@ async function create(
     createdBy: principalOf(call).userId,
   });
   await record(tx, call, 'policy.created', policy);
-  return policy;
+  return shown(policy, place);
 }
 
 async function update(
@@ -147,9 +162,8 @@ async function update(
   id: string,
   input: UpdatePolicyRequest,
 ): Promise<PolicyRecord> {
-  await requirePlace(tx, org, at);
-  await requireSteward(tx, call, org, at, false);
-  const known = await lockPolicy(tx, placeOf(org, at), id);
+  const place = await requireSteward(tx, call, org, at, false);
+  const known = await lockPolicy(tx, place, id);
   if (known === null) throw notFound();
   const changed = {
     ...known,
@@ -161,13 +175,12 @@ async function update(
   requirePolicyInput(changed);
   const policy = await updatePolicy(tx, changed);
   await record(tx, call, 'policy.updated', policy);
-  return policy;
+  return shown(policy, place);
 }
 
 async function remove(tx: Tx, call: Call, org: OrgScope, at: PlaceInPath, id: string): Promise<void> {
-  await requirePlace(tx, org, at);
-  await requireSteward(tx, call, org, at, false);
-  const known = await lockPolicy(tx, placeOf(org, at), id);
+  const place = await requireSteward(tx, call, org, at, false);
+  const known = await lockPolicy(tx, place, id);
   if (known === null) throw notFound();
   await deletePolicy(tx, org.id, id);
   await record(tx, call, 'policy.deleted', known);

@@ -9,6 +9,8 @@ export interface PolicyPlace {
   readonly scope: PolicyScope;
   readonly integrationId: string | null;
   readonly deviceId: string | null;
+  /** All devices that are the same one as this; empty where it is not about a device. */
+  readonly deviceIds: readonly string[];
 }
 
 export interface PolicyRecord extends StoredPolicy {
@@ -22,9 +24,12 @@ const columns = sql`
   p.policy_type as "policyType", p.capability, p.config, p.enforcement, p.enabled, p.created_by as "createdBy",
   p.created_at as "createdAt", p.updated_at as "updatedAt"`;
 
-const atPlace = ({ orgId, scope, integrationId, deviceId }: PolicyPlace) => sql`
-  p.org_id = ${orgId} and p.scope = ${scope} and p.integration_id is not distinct from ${integrationId}
-  and p.device_id is not distinct from ${deviceId}`;
+const atPlace = ({ orgId, scope, integrationId, deviceIds }: PolicyPlace) => sql`
+  p.org_id = ${orgId} and p.scope = ${scope} and ${
+    scope === 'device'
+      ? sql`p.device_id = any (${deviceIds}::text[])`
+      : sql`p.integration_id is not distinct from ${integrationId}`
+  }`;
 
 export function listPolicies(tx: Tx, place: PolicyPlace): Promise<PolicyRecord[]> {
   return tx.query(sql`select ${columns} from policies p where ${atPlace(place)} order by p.id`);
@@ -76,35 +81,6 @@ export async function integrationExists(tx: Tx, orgId: string, id: string): Prom
   const row = await tx.maybeOne(sql`
     select from integrations where org_id = ${orgId} and id = ${id} and deleted_at is null for share`);
   return row !== null;
-}
-
-export interface StewardedDevice {
-  readonly id: string;
-  readonly externalId: string | null;
-  readonly stewardUserId: string | null;
-}
-
-/** Locked, so that of two who would become steward one comes first. */
-export function lockDevice(
-  tx: Tx,
-  place: { orgId: string; integrationId: string; deviceId: string },
-): Promise<StewardedDevice | null> {
-  return tx.maybeOne(sql`
-    select d.id, d.external_id as "externalId", s.user_id as "stewardUserId"
-    from devices d join integrations i on i.org_id = d.org_id and i.id = d.integration_id
-    left join device_stewards s on s.org_id = d.org_id and s.device_id = d.id
-    where d.org_id = ${place.orgId} and d.id = ${place.deviceId} and d.integration_id = ${place.integrationId}
-      and d.deleted_at is null and i.deleted_at is null
-    for no key update of d`);
-}
-
-export async function claimDevice(tx: Tx, orgId: string, deviceId: string, userId: string): Promise<void> {
-  await tx.execute(sql`
-    insert into device_stewards (org_id, device_id, user_id) values (${orgId}, ${deviceId}, ${userId})`);
-}
-
-export async function releaseDevice(tx: Tx, orgId: string, deviceId: string): Promise<void> {
-  await tx.execute(sql`delete from device_stewards where org_id = ${orgId} and device_id = ${deviceId}`);
 }
 
 export async function setTimezone(tx: Tx, orgId: string, timezone: string | null): Promise<void> {

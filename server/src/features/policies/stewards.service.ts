@@ -2,46 +2,51 @@ import { originOf, recordEvent } from '../../audit/audit.store.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import { AppError, notFound } from '../../kernel/app-error.ts';
 import { type Call, hasRole, type OrgScope, principalOf } from '../../kernel/call.ts';
-import { lockDevice, releaseDevice, type StewardedDevice } from './policies.store.ts';
+import {
+  type DevicePlace,
+  findPhysicalDevice,
+  lockPhysicalDevice,
+  type PhysicalDevice,
+  releaseDevice,
+} from './physical-devices.store.ts';
 
 export interface StewardsService {
-  status(org: OrgScope, integrationId: string, deviceId: string): Promise<StewardedDevice>;
-  release(call: Call, org: OrgScope, integrationId: string, deviceId: string): Promise<void>;
+  status(org: OrgScope, place: DevicePlace): Promise<PhysicalDevice>;
+  release(call: Call, org: OrgScope, place: DevicePlace): Promise<void>;
 }
 
 export function createStewardsService({ db }: { readonly db: Database }): StewardsService {
   return {
-    status: (org, integrationId, deviceId) =>
-      db.inOrg(org.id, (tx) => requireDevice(tx, org, integrationId, deviceId)),
-    release: (call, org, integrationId, deviceId) =>
-      db.inOrg(org.id, async (tx) => {
-        const device = await requireDevice(tx, org, integrationId, deviceId);
-        requireMayRelease(call, org, device);
-        await releaseDevice(tx, org.id, deviceId);
-        await recordEvent(tx, originOf(call), {
-          orgId: org.id,
-          type: 'device.steward_released',
-          resource: { type: 'device', id: deviceId },
-          details: { integration_id: integrationId, steward_user_id: device.stewardUserId },
-        });
-      }),
+    status: (org, place) =>
+      db.inOrg(org.path, async (tx) => required(await findPhysicalDevice(tx, org, place))),
+    release: (call, org, place) => db.inOrg(org.path, (tx) => release(tx, call, org, place)),
   };
 }
 
-async function requireDevice(
-  tx: Tx,
-  org: OrgScope,
-  integrationId: string,
-  deviceId: string,
-): Promise<StewardedDevice> {
-  const device = await lockDevice(tx, { orgId: org.id, integrationId, deviceId });
+async function release(tx: Tx, call: Call, org: OrgScope, place: DevicePlace): Promise<void> {
+  const device = required(await lockPhysicalDevice(tx, org, place));
+  requireMayRelease(call, org, device);
+  const orgId = device.steward?.orgId ?? org.id;
+  await releaseDevice(tx, orgId, device, place.deviceId);
+  await recordEvent(tx, originOf(call), {
+    orgId,
+    type: 'device.steward_released',
+    resource: { type: 'device', id: place.deviceId },
+    details: { integration_id: place.integrationId, steward_user_id: device.steward?.userId ?? null },
+  });
+}
+
+function required(device: PhysicalDevice | null): PhysicalDevice {
   if (device === null) throw notFound();
   return device;
 }
 
-function requireMayRelease(call: Call, org: OrgScope, { stewardUserId }: StewardedDevice): void {
+/** An administrator of where it is held: one of an organization below does not end it. */
+function requireMayRelease(call: Call, { id, path }: OrgScope, { steward }: PhysicalDevice): void {
   const principal = principalOf(call);
-  if (hasRole(principal, org, 'admin')) return;
-  if (stewardUserId === null || stewardUserId !== principal.userId)
+  const orgId = steward?.orgId ?? id;
+  const home = { id: orgId, path: path.slice(0, path.indexOf(orgId) + 1) };
+  if (hasRole(principal, home, 'admin')) return;
+  if (steward?.userId !== principal.userId)
     throw new AppError('forbidden', 'only the steward or an administrator can end a stewardship');
 }

@@ -19,7 +19,7 @@ export function draftAlone({ orgs }: PolicySnapshot, draft: StoredPolicy, zone: 
   return { orgs: [...orgs.map(onlyCalendars), indexPolicies(zone, [draft])] };
 }
 
-function onlyCalendars({ orgWide, byIntegration, byDevice }: OrgPolicies): OrgPolicies {
+function onlyCalendars({ orgWide, byIntegration, byDevice, byHardware }: OrgPolicies): OrgPolicies {
   const isCalendar = ({ rule }: ActivePolicy) => rule.kind === 'holidays';
   const ofEach = (index: OrgPolicies['byDevice']) =>
     new Map([...index].map(([key, policies]) => [key, policies.filter(isCalendar)]));
@@ -27,6 +27,7 @@ function onlyCalendars({ orgWide, byIntegration, byDevice }: OrgPolicies): OrgPo
     orgWide: orgWide.filter(isCalendar),
     byIntegration: ofEach(byIntegration),
     byDevice: ofEach(byDevice),
+    byHardware: ofEach(byHardware),
     lockdown: null,
     openHolds: new Map(),
   };

@@ -15,6 +15,7 @@ import type { StoredPolicy } from '../../policy/org-policies.ts';
 import { type PolicyInput, requirePolicyInput } from '../../policy/policy-input.ts';
 import type { PolicyType } from '../../policy/policy-kinds.ts';
 import { isTimeZone } from '../../policy/zone-clock.ts';
+import { hardwareOf } from './physical-devices.store.ts';
 import { integrationExists } from './policies.store.ts';
 import { actorIdOf, actorIn, draftAlone, verdictOf, withDraft } from './what-if.rules.ts';
 import {
@@ -104,7 +105,8 @@ async function parseDraft(tx: Tx, deps: WhatIfDeps, org: OrgScope, text: string)
   const enforcement = asked.enforcement ?? 'enforce';
   const { config } = asked;
   const policyType = draftType({ scope, policyType: asked.policy_type, config, enforcement, capability });
-  const place = { orgId: org.id, scope, integrationId, deviceId } as const;
+  const hardwareId = deviceId === null ? null : await hardwareOf(tx, org.id, deviceId);
+  const place = { orgId: org.id, scope, integrationId, deviceId, hardwareId } as const;
   return { ...place, id: ulid(), policyType, capability, config, enforcement, enabled: true };
 }
 

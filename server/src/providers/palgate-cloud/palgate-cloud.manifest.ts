@@ -58,6 +58,9 @@ export const palgateCloudManifest: ProviderManifest = {
   deviceExternalId: 'required',
   deviceExternalIdPattern: '^[^:\\s/?#]{1,64}(:2)?$',
   entityExternalId: 'refused',
+  // Both outputs are of one gate.
+  hardware: ({ externalId }) =>
+    externalId === null ? null : { maker: 'palgate', id: externalId.replace(/:2$/, '') },
   defaultMinIntervalMs: 0,
   defaultPulseSeconds: () => null,
   ops: [

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import type { ProviderManifest } from '../provider.ts';
+import { shellyHardware } from '../shelly-hardware.ts';
 
 const closed = { additionalProperties: false };
 
@@ -71,6 +72,7 @@ export const shellyCloudManifest: ProviderManifest = {
   pulseBy: ({ config }) => ((config as ShellyCloudConfig).api === 'v1' ? 'server' : 'device'),
   deviceExternalId: 'required',
   entityExternalId: 'refused',
+  hardware: ({ externalId }) => shellyHardware(externalId),
   defaultMinIntervalMs: 1000,
   defaultPulseSeconds: () => null,
   ops: [

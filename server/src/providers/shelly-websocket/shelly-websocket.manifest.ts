@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { ProviderManifest } from '../provider.ts';
+import { shellyHardware } from '../shelly-hardware.ts';
 import { shellyOps } from './shelly-ops.ts';
 
 const closed = { additionalProperties: false };
@@ -62,6 +63,7 @@ export const shellyWebsocketManifest: ProviderManifest = {
   actions: ['open', 'close'],
   deviceExternalId: 'refused',
   entityExternalId: 'refused',
+  hardware: ({ deviceMetadata }) => shellyHardware(deviceMetadata['shelly.device_id']),
   defaultMinIntervalMs: 0,
   // The time a cover takes is the running time of its motor, no pulse.
   pulseBy: ({ metadata }) => (metadata['shelly.component']?.startsWith('cover:') ? 'server' : 'device'),
