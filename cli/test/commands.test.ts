@@ -148,6 +148,46 @@ describe('login', () => {
     expect((await run(['logout', '--json'])).stdout).toBe('{"removed":null}\n');
   });
 
+  it('asks for a password on a terminal without showing it, and sends it as it was typed', async () => {
+    const { url, requests } = await withTwin(({ path, method }) => {
+      if (path === '/me/profile') return [200, profile];
+      return [200, method === 'POST' ? { session_token: 'ory_st_1' } : { id: 'F 1' }];
+    });
+    const { code, stdout, stderr } = await run(['login', '--url', url, '--email', 'ada@x.test'], {
+      isTty: true,
+      input: ' hunter22 \n',
+    });
+    expect(code).toBe(0);
+    expect(stderr).toContain('Password of ada@x.test at ');
+    expect(stdout + stderr).not.toContain('hunter22');
+    const [, submitted, asked] = requests;
+    expect(submitted).toMatchObject({
+      path: '/identity/self-service/login?flow=F%201',
+      body: { method: 'password', identifier: 'ada@x.test', password: ' hunter22 ' },
+    });
+    expect(asked?.headers.authorization).toBe('Bearer ory_st_1');
+  });
+
+  it('forgets a session also when the service can not end it, and says so', async () => {
+    const { url } = await withTwin(({ path, method }) => {
+      if (path === '/auth/logout') return 'hang up';
+      if (path === '/me/profile') return [200, profile];
+      return [200, method === 'POST' ? { session_token: 'ory_st_1' } : { id: 'F1' }];
+    });
+    await run(['login', '--url', url, '--email', 'ada@x.test'], { input: 'x\n' });
+    const { code, stdout, stderr } = await run(['logout']);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('Removed ') });
+    expect(stderr).toContain('The session could not be ended');
+  });
+
+  it('with a password says when the service takes none', async () => {
+    const { url } = await withTwin(() => [404, refusal('not_found')]);
+    const answer = await run(['login', '--url', url, '--email', 'ada@x.test'], { input: 'x\n' });
+    expect(answer).toMatchObject({ code: 1, stderr: expect.stringContaining('takes no passwords itself') });
+    expect(await run(['login', '--email', 'a@x.test', '--token', 'x'])).toMatchObject({ code: 2 });
+    expect(await run(['login', '--url', url, '--email', 'a@x.test'])).toMatchObject({ code: 2 });
+  });
+
   it('stores nothing that does not work', async () => {
     const { token } = await withTwin(() => [401, refusal('unauthorized')]);
     expect(await run(['login', '--token', token])).toMatchObject({ code: 3 });

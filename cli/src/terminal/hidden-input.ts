@@ -8,7 +8,7 @@ export async function readHidden({ stdin, stderr, signal }: World, question: str
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const prompt = createInterface({ input: stdin, output: nowhere, terminal: true });
   try {
-    return (await prompt.question('', { signal })).trim();
+    return await prompt.question('', { signal });
   } finally {
     prompt.close();
     stderr.write('\n');

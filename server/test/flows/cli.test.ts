@@ -1,6 +1,6 @@
 // The command against the service, each as it is started by people.
 import { execFile } from 'node:child_process';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
@@ -75,6 +75,46 @@ describe('lintel', () => {
     expect(stderr).toContain('Side door (door, ');
     await json(['agents', 'revoke', 'porter']);
     expect((await lintel(['open', 'Side door', ...as])).code).toBe(3);
+  });
+});
+
+describe('lintel login --email', () => {
+  const email = 'porter@people.test';
+  const password = ' a long enough passphrase';
+  const config = join(folder, 'person.json');
+  const as = (args: string[], input = '') =>
+    lintel(args, { input, env: { LINTEL_TOKEN: '', LINTEL_CONFIG: config, LINTEL_URL: service.ready.url } });
+
+  it('signs a person in with a password, until logout ends the session', async () => {
+    const orgId = service.ready.org_id;
+    const created = await fetch(`${service.ready.api_base}/users`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${service.ready.api_key}`,
+        'x-org': orgId,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({ name: 'Porter', email, password, roles: { [orgId]: ['admin'] } }),
+    });
+    expect(created.status).toBe(201);
+    const wrong = await as(['login', '--email', email], 'a wrong one\n');
+    expect(wrong).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('credentials') });
+    expect(await as(['login', '--email', email], `${password}\n`)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(`as Porter <${email}>`),
+    });
+    const { token } = JSON.parse(readFileSync(config, 'utf8')) as { token: string };
+    expect((await as(['open', 'Front door', '--org', orgId])).code).toBe(0);
+    expect((await as(['logout'])).code).toBe(0);
+    expect((await as(['open', 'Front door', '--org', orgId, '--token', token])).code).toBe(3);
+  });
+});
+
+describe('lintel script run', () => {
+  it('answers with integers of 64 bits as they are', async () => {
+    const input = '[9007199254740993, -9223372036854775808]';
+    const { stdout } = await lintel(['script', 'run', '-', '--json'], { input });
+    expect(stdout).toContain('"result":[9007199254740993,-9223372036854775808]');
   });
 });
 
