@@ -93,9 +93,10 @@ export const whatIfOperations = [
     description:
       'With `entity_id`: what would be decided at `at` for everybody who has a role or a key here, is an administrator ' +
       'above or has a key of one, or is an agent here, by the policies, holds and roles of now. Keys, and agents whose ' +
-      'credentials all are, that have expired by then are left out. With `draft` (a new policy as JSON, and where it is to hold): which opens of ' +
-      'the last 30 days it alone would have denied or asked a confirmation or consent for, by the time of each open ' +
-      'and by what its caller is now. With both, the draft counts in the first answer too. An agent is taken with all ' +
+      'credentials all are, that have expired by then are left out. Administrators above are not named, and their keys ' +
+      'not told, to callers who are not administrators there. With `draft` (a new policy as JSON, and where it is to ' +
+      'hold): which opens of the last 30 days it alone would have denied or asked a confirmation or consent for, by ' +
+      'the time of each open and by what its caller is now. With both, the draft counts in the first answer too. An agent is taken with all ' +
       'the roles of its owner. Writes nothing.',
     role: 'policies:manage',
     params: OrgIdParams,

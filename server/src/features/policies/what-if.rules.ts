@@ -1,4 +1,4 @@
-import type { OrgScope, Principal } from '../../kernel/call.ts';
+import type { OrgScope, Principal, RoleGrant } from '../../kernel/call.ts';
 import type { AccessPlace, AccessPrincipal } from '../../policy/access-facts.ts';
 import {
   type ActivePolicy,
@@ -31,6 +31,19 @@ function onlyCalendars({ orgWide, byIntegration, byDevice, byHardware }: OrgPoli
     lockdown: null,
     openHolds: new Map(),
   };
+}
+
+/** Of the organizations from the root to here, those that the caller may look into: this one, and those they are admin of. */
+export function seenBy({ grants }: Principal, { path }: OrgScope): readonly string[] {
+  const top = path.findIndex((id) => grants.some(({ orgId, role }) => role === 'admin' && orgId === id));
+  return path.slice(top === -1 ? path.length - 1 : top);
+}
+
+/** Who has no right but one above, where the caller may not look, is not named to them. */
+export function nameOf(name: string, grants: readonly RoleGrant[], seen: readonly string[]): string {
+  const [first] = grants;
+  if (first === undefined || grants.some(({ orgId }) => seen.includes(orgId))) return name;
+  return `administrator of ${first.orgId}`;
 }
 
 export interface PastOpen {

@@ -17,7 +17,7 @@ import type { PolicyType } from '../../policy/policy-kinds.ts';
 import { isTimeZone } from '../../policy/zone-clock.ts';
 import { hardwareOf } from './physical-devices.store.ts';
 import { integrationExists } from './policies.store.ts';
-import { actorIdOf, actorIn, draftAlone, verdictOf, withDraft } from './what-if.rules.ts';
+import { actorIdOf, actorIn, draftAlone, nameOf, seenBy, verdictOf, withDraft } from './what-if.rules.ts';
 import {
   deviceExists,
   listAgents,
@@ -34,7 +34,7 @@ export interface WhatIfQuestion {
 }
 
 export interface WhatIfService {
-  ask(org: OrgScope, question: WhatIfQuestion): Promise<WhatIf>;
+  ask(org: OrgScope, caller: Principal, question: WhatIfQuestion): Promise<WhatIf>;
 }
 
 export interface WhatIfDeps {
@@ -52,7 +52,7 @@ const historyMs = 30 * 86_400_000;
 const inOneTurn = 25;
 
 export function createWhatIfService(deps: WhatIfDeps): WhatIfService {
-  return { ask: (org, question) => ask(deps, org, question) };
+  return { ask: (org, caller, question) => ask(deps, org, caller, question) };
 }
 
 interface Named {
@@ -60,7 +60,12 @@ interface Named {
   readonly name: string;
 }
 
-async function ask(deps: WhatIfDeps, org: OrgScope, question: WhatIfQuestion): Promise<WhatIf> {
+async function ask(
+  deps: WhatIfDeps,
+  org: OrgScope,
+  caller: Principal,
+  question: WhatIfQuestion,
+): Promise<WhatIf> {
   const { entityId } = question;
   if (entityId === null && question.draft === null) throw invalid('/entity_id', 'is required, or draft');
   const at = question.at === null ? deps.clock.now() : parseInstant(question.at);
@@ -70,7 +75,7 @@ async function ask(deps: WhatIfDeps, org: OrgScope, question: WhatIfQuestion): P
   // The path too: administrators above count here.
   const { draft, principals } = await deps.db.inOrg(org.path, async (tx) => ({
     draft: question.draft === null ? null : await parseDraft(tx, deps, org, question.draft),
-    principals: await principalsOf(tx, org, earlier(at, deps.clock.now())),
+    principals: await principalsOf(tx, org, seenBy(caller, org), earlier(at, deps.clock.now())),
   }));
   const then = principals.filter(({ principal }) => principal.kind === 'user' || principal.expiresAt > at);
   return {
@@ -147,15 +152,15 @@ async function placeExists(
 }
 
 /** Everybody who could send a request here after this instant; one more than are answered tells that there are more. */
-async function principalsOf(tx: Tx, org: OrgScope, after: Date): Promise<Named[]> {
+async function principalsOf(tx: Tx, org: OrgScope, seen: readonly string[], after: Date): Promise<Named[]> {
   const limit = maxPrincipals + 1;
   const people = (await listPeople(tx, org, limit)).map(
     ({ userId, name, grants }): Named => ({
-      name: pickText(name, org.defaultLocale),
+      name: nameOf(pickText(name, org.defaultLocale), grants, seen),
       principal: { kind: 'user', userId, grants, sessionId: '' },
     }),
   );
-  const keys = (await listKeys(tx, org, { after, limit })).map(
+  const keys = (await listKeys(tx, org, seen, { after, limit })).map(
     ({ name, orgId, scopedRoles: scope, creatorRoles, ...key }): Named => ({
       name,
       principal: { kind: 'api_key', ...key, org, grants: held(orgId, scopedRoles(scope, creatorRoles)) },

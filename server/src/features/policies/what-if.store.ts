@@ -40,8 +40,13 @@ interface Which {
   readonly limit: number;
 }
 
-/** Those of here, and those above that carry admin down. */
-export function listKeys(tx: Tx, org: OrgScope, { after, limit }: Which): Promise<KeyRow[]> {
+/** Those of here, and those above, of these organizations, that carry admin down. */
+export function listKeys(
+  tx: Tx,
+  org: OrgScope,
+  seen: readonly string[],
+  { after, limit }: Which,
+): Promise<KeyRow[]> {
   return tx.query<KeyRow>(sql`
     select k.id as "keyId", k.org_id as "orgId", k.name, u.id as "userId", k.expires_at as "expiresAt",
       k.scoped_roles as "scopedRoles", k.scoped_entity_ids as "scopedEntityIds", held.roles as "creatorRoles"
@@ -50,7 +55,7 @@ export function listKeys(tx: Tx, org: OrgScope, { after, limit }: Which): Promis
       select coalesce(array_agg(distinct g.role), '{}') as roles from role_grants g
       where g.user_id = u.id and (g.org_id = home.id or (g.role = 'admin' and g.org_id = any (home.path)))
     ) held
-    where k.org_id = any (${org.path}) and k.agent_id is null and k.revoked_at is null and k.expires_at > ${after}
+    where k.org_id = any (${seen}) and k.agent_id is null and k.revoked_at is null and k.expires_at > ${after}
       and u.deleted_at is null and (k.org_id = ${org.id}
         or ('admin' = any (held.roles) and 'admin' = any (coalesce(k.scoped_roles, held.roles))))
     order by k.id limit ${limit}`);

@@ -87,25 +87,40 @@ describe('what if', () => {
     const member = await person('entities:set_state', 'policies:manage');
     const narrow = await app.world.key(orgId, admin.userId, { scopedRoles: ['entities:set_state'] });
     const rootKey = await app.world.key(rootOrgId, rootAdminId, { scopedRoles: ['admin'] });
-    const { body, text } = await app.request(
-      'GET',
-      `/orgs/${childId}/policies/what-if?entity_id=${child.entityId}`,
-      { token: admin.token },
-    );
-    const answer = decisions(body as unknown as WhatIf);
-    expect(answer, text).toEqual({
+    const inChild = async (token: string) => {
+      const path = `/orgs/${childId}/policies/what-if?entity_id=${child.entityId}`;
+      const answer = await app.request('GET', path, { token });
+      expect(answer.status, answer.text).toBe(200);
+      return answer.body as unknown as WhatIf;
+    };
+    const fromRoot = await inChild(rootKey.token);
+    expect(decisions(fromRoot)).toEqual({
       [rootAdminId]: 'allow',
       [rootKey.id]: 'allow',
       [admin.userId]: 'allow',
       [admin.keyId]: 'allow',
     });
-    for (const id of [member.userId, member.keyId, narrow.id]) expect(answer).not.toHaveProperty(id);
+    for (const id of [member.userId, member.keyId, narrow.id])
+      expect(decisions(fromRoot)).not.toHaveProperty(id);
     const opened = await app.request('POST', `/entities/${child.entityId}/actions/open`, {
       token: admin.token,
       org: childId,
       body: {},
     });
     expect(opened.status, opened.text).toBe(200);
+
+    // Whoever is administrator further down learns that there is one above, and neither name nor keys.
+    const nameOfRoot = ({ principals }: WhatIf) => principals?.find(({ id }) => id === rootAdminId)?.name;
+    expect(nameOfRoot(fromRoot)).toBe('Root admin');
+    const fromAbove = await inChild(admin.token);
+    expect(nameOfRoot(fromAbove)).toBe(`administrator of ${rootOrgId}`);
+    expect(decisions(fromAbove)).not.toHaveProperty(rootKey.id);
+    expect(decisions(fromAbove)).toHaveProperty(admin.keyId);
+    const manager = await app.world.user();
+    await app.world.grant(childId, manager, 'policies:manage');
+    const fromHere = await inChild((await app.world.key(childId, manager)).token);
+    expect(decisions(fromHere)).toMatchObject({ [rootAdminId]: 'allow', [admin.userId]: 'allow' });
+    expect(decisions(fromHere)).not.toHaveProperty(admin.keyId);
     await app.db.query('update api_keys set revoked_at = now() where id = $1', [rootKey.id]);
   });
 
