@@ -65,6 +65,25 @@ describe('the portals of an agent', () => {
     expect(await outcomes(agent.token)).toEqual(['policy_denied', 'policy_denied', 'policy_denied']);
   });
 
+  it('would be missed if the credential forgot them, or had those of all portals', async () => {
+    const reach = (answer: string) =>
+      app.db.query(`create or replace function agent_reach(p_org text, p_entities text[], p_portals text[])
+        returns text[] language sql stable as $$ select ${answer} $$`);
+    const [real] = await app.db.query<{ text: string }>(
+      `select pg_get_functiondef('agent_reach'::regproc) as text`,
+    );
+    const right = [200, 'policy_denied', 'policy_denied'];
+    const all = `array(select e.id from entities e where e.org_id = p_org)`;
+    for (const wrong of ['p_entities', all]) {
+      await reach(wrong);
+      const agent = await create({ allowed_portal_ids: [portal.deviceId] });
+      expect(await outcomes(agent.token)).not.toEqual(right);
+    }
+    await app.db.query(String(real?.text));
+    const agent = await create({ allowed_portal_ids: [portal.deviceId] });
+    expect(await outcomes(agent.token)).toEqual(right);
+  });
+
   it('do not widen a credential that a limited key asked for', async () => {
     const agent = await create({ allowed_portal_ids: [portal.deviceId], allowed_entity_ids: [door] });
     const key = { agentId: agent.id, scopedEntityIds: [door] };
