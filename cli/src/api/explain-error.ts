@@ -1,8 +1,10 @@
 import { ApiCallError } from '@lintel/contract/client';
+import { ScriptError } from '@lintel/script/errors';
 import { CommanderError } from 'commander';
 import { CliError, type ExitCode, exitCodes } from '../exit.ts';
 import { describeOrigin } from '../preprocess/preprocess.ts';
 import { PreprocessError } from '../preprocess/preprocess-error.ts';
+import { withoutPlaces } from '../preprocess/script-failure.ts';
 
 const hints: Readonly<Record<string, string>> = {
   unauthorized: 'Run lintel login with a valid API key; lintel doctor says more.',
@@ -31,6 +33,11 @@ export function explainError(error: unknown, signal: AbortSignal): CliError | nu
   if (signal.aborted) return new CliError(exitCodes.interrupted, 'Interrupted');
   if (error instanceof ApiCallError) return explainAnswer(error);
   if (error instanceof PreprocessError) return explainPreprocessing(error);
+  // A value too large to be shown; mistakes in a script have become errors of the command, with their place.
+  if (error instanceof ScriptError)
+    return new CliError(exitCodes.script, withoutPlaces(error.message), {
+      details: { code: 'script_error' },
+    });
   // Commander has printed its own message.
   if (error instanceof CommanderError)
     return new CliError(error.exitCode === 0 ? exitCodes.ok : exitCodes.usage, plainUsage(error), {

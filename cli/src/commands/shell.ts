@@ -61,20 +61,17 @@ async function answer(
 ): Promise<boolean> {
   const { terminal, isJson } = context;
   const command = input.trim();
-  if (command === '.help') terminal.note(help);
-  else if (command === '.vars') printVariables(context, evaluator);
-  else {
-    try {
-      const value = await terminal.during('waiting', evaluator.evaluate(input, signal));
-      show(context, value);
-    } catch (error) {
-      const explained = explainError(error, signal);
-      if (explained === null) throw error;
-      reportError(terminal, explained, isJson);
-      return false;
-    }
+  try {
+    if (command === '.help') terminal.note(help);
+    else if (command === '.vars') printVariables(context, evaluator);
+    else show(context, await terminal.during('waiting', evaluator.evaluate(input, signal)));
+    return true;
+  } catch (error) {
+    const explained = explainError(error, signal);
+    if (explained === null) throw error;
+    reportError(terminal, explained, isJson);
+    return false;
   }
-  return true;
 }
 
 function show({ terminal, isJson }: Context, value: Value): void {

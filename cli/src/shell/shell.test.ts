@@ -156,6 +156,22 @@ describe('the shell', () => {
     ]);
   });
 
+  it('goes on after a value that is too deep to be written', async () => {
+    const lines = ['let a = []; for i in 0..600 { a = [a]; } a', '.vars', '1'];
+    const { code, stdout } = await type(lines, {}, ['--json']);
+    const error = { error: { message: 'Nesting of values too large', code: 'script_error' } };
+    expect({
+      code,
+      answers: stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    }).toEqual({
+      code: 6,
+      answers: [error, error, { result: 1 }],
+    });
+  });
+
   it('prompts on a terminal and keeps a history that only its owner can read', async () => {
     const { code, stdout, stderr } = await type(['let a = [', '1];', 'a', 'oops', '.exit'], { isTty: true });
     expect({ code, stdout }).toEqual({ code: 0, stdout: '[1]\n' });
