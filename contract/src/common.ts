@@ -83,9 +83,7 @@ export const ApiError = Response('ApiErrorResponse', {
           period: Type.Optional(Type.String()),
           current: Type.Optional(Type.Integer()),
           limit: Type.Optional(Type.Integer()),
-          line: Type.Optional(
-            Type.Integer({ description: 'With script_error: from 1; 0 where no place is known' }),
-          ),
+          line: Type.Optional(Type.Integer({ description: 'With script_error: from 1' })),
           column: Type.Optional(Type.Integer()),
         },
         { additionalProperties: false },
@@ -95,6 +93,8 @@ export const ApiError = Response('ApiErrorResponse', {
   preview_token: Type.Optional(
     Type.String({ description: 'With confirmation_required: the value to send back' }),
   ),
+  line: Type.Optional(Type.Integer({ description: 'With script_error: as in details' })),
+  column: Type.Optional(Type.Integer()),
   output: Type.Optional(
     Type.Array(Type.String(), { description: 'With script_error: what the script printed before' }),
   ),

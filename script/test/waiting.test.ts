@@ -5,13 +5,13 @@ import { toDebug } from '../src/values/text.ts';
 import { generateScript } from './support/grammar.ts';
 import { createRandom } from './support/random.ts';
 
-const host = { h: [['any']], t: [[]] } as const;
+const host = { h: [['any']], pass_by: [[]] } as const;
 
 /** The identity, answered at once, in a microtask, or after a turn of the event loop. */
 function createHost(delays: boolean) {
   let calls = 0;
   return {
-    t: () => (calls++ % 2 === 0 ? null : Promise.resolve(null)),
+    pass_by: () => (calls++ % 2 === 0 ? null : Promise.resolve(null)),
     h: ([value]: readonly unknown[]) => {
       calls += 1;
       if (!delays || calls % 3 === 0) return value;
@@ -28,7 +28,7 @@ interface Outcome {
 }
 
 async function outcomeOf(source: string, isHost: boolean): Promise<Outcome> {
-  const text = isHost ? source : `${source.replace(/;\s*$/, '')};\nfn h(x) { x }\nfn t() { }`;
+  const text = isHost ? source : `${source.replace(/;\s*$/, '')};\nfn h(x) { x }\nfn pass_by() { }`;
   try {
     const script = compile(text, isHost ? { host } : {});
     const { value, output } = await run(script, { host: createHost(true) });
@@ -97,7 +97,7 @@ describe('a host call gives the same as a function of the script', () => {
       const plain = generateScript(random);
       // A block with a call of the host in front of it, around operands in parentheses.
       const source = plain.replaceAll(/(?<![\w!])\(([^()|]+)\)/g, (whole, inner: string) =>
-        random.below(2) === 0 ? `({ t(); ${inner} })` : whole,
+        random.below(2) === 0 ? `({ pass_by(); ${inner} })` : whole,
       );
       if (source === plain || /timestamp/.test(source)) continue;
       const waiting = await outcomeOf(source, true);

@@ -52,38 +52,56 @@ export function argumentsToJson(values: readonly Value[], maxBytes: number): Jso
 }
 
 function requireSize(values: readonly Value[], maxBytes: number, what: string): void {
-  const size: Size = { left: maxBytes };
+  const size: Size = { left: maxBytes, keys: new Set() };
   for (const value of values) take(size, value, 0, what);
 }
 
 interface Size {
   left: number;
+  /** Those seen so far. */
+  readonly keys: Set<string>;
 }
 
-/** What any value takes at least where it arrives. */
-const leastBytes = 8;
+/** Beside what is written, what the receiver has to make of it: many small values are more work than one long text. */
+const weight = { plain: 8, bigint: 64, container: 32, newKey: 64 } as const;
+
+const weightOf = (value: Value): number => {
+  if (typeof value === 'object') return weight.container;
+  return typeof value === 'bigint' ? weight.bigint : weight.plain;
+};
 
 /** Looks no further than the limit: a value that holds another in many places may be endless when written out. */
 function take(size: Size, value: Value, depth: number, what: string): void {
   if (depth > maxNesting) throw tooLarge('Nesting of values');
-  size.left -= leastBytes;
+  size.left -= weightOf(value);
   if (typeof value === 'string') takeText(size, value);
-  else if (typeof value === 'object' && value.k === Kind.fn) takeText(size, value.name);
-  else if (typeof value === 'object' && value.k === Kind.blob) size.left -= value.bytes.length * leastBytes;
+  else if (typeof value === 'object') takeOwn(size, value);
   if (size.left < 0) throw tooLarge(what);
   if (typeof value !== 'object') return;
   if (value.k === Kind.array) for (const item of value.items) take(size, item, depth + 1, what);
   if (value.k !== Kind.map) return;
   for (const [key, item] of value.entries) {
-    takeText(size, key);
+    takeKey(size, key);
     take(size, item, depth + 1, what);
   }
 }
 
+function takeOwn(size: Size, value: Extract<Value, object>): void {
+  if (value.k === Kind.fn) takeText(size, value.name);
+  else if (value.k === Kind.blob) size.left -= value.bytes.length * weight.plain;
+}
+
 /** A text that is too long by itself is not written out to learn by how much. */
-const takeText = (size: Size, text: string): void => {
+function takeText(size: Size, text: string): void {
   size.left -= text.length > size.left ? text.length : Buffer.byteLength(JSON.stringify(text));
-};
+}
+
+function takeKey(size: Size, key: string): void {
+  takeText(size, key);
+  if (size.keys.has(key)) return;
+  size.keys.add(key);
+  size.left -= weight.newKey;
+}
 
 function copyToJson(value: Value): Json {
   if (value === undefined) return null;

@@ -25,6 +25,7 @@ export function toAppError(error: unknown): AppError {
 }
 
 export function errorBody(error: AppError, correlationId: string): ApiError {
+  const place = error.details?.find(({ line }) => line !== undefined);
   return {
     message: error.message,
     code: error.code,
@@ -32,6 +33,7 @@ export function errorBody(error: AppError, correlationId: string): ApiError {
     correlationId,
     ...(error.details ? { details: [...error.details] } : {}),
     ...(error.previewToken ? { preview_token: error.previewToken } : {}),
+    ...(place ? { line: place.line, column: place.column } : {}),
     ...(error.output ? { output: [...error.output] } : {}),
   };
 }

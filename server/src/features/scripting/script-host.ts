@@ -1,6 +1,6 @@
-import type { ScriptChange, ScriptKind, ScriptOp } from '@lintel/contract/scripting';
 import type { Json } from '@lintel/script/values/json';
 import { AppError } from '../../kernel/app-error.ts';
+import type { ChangeLog } from './script-changes.ts';
 import { checkFields, type Fields, parseOptions, requireUlid } from './script-fields.ts';
 import { parseImageKind, parseKind } from './script-kinds.ts';
 import type { ScriptRecord, ScriptRecords } from './script-records.ts';
@@ -15,13 +15,11 @@ interface Arguments {
 }
 
 /** The functions of interface 4.10 that need somebody's rights. Changes are noted in the order they are made. */
-export function createScriptHost(records: ScriptRecords, changes: ScriptChange[]): CallService {
-  const note = (op: ScriptOp, kind: ScriptKind, id: string, fields: Fields = {}) =>
-    void changes.push({ op, kind, id, fields });
+export function createScriptHost(records: ScriptRecords, log: ChangeLog): CallService {
   const functions: Readonly<Record<string, HostFunction>> = {
-    ...recordFunctions(records, note),
-    ...entityFunctions(records, note),
-    ...imageFunctions(records, note),
+    ...recordFunctions(records, log),
+    ...entityFunctions(records, log),
+    ...imageFunctions(records, log),
   };
   return async (name, args) => {
     const call = Object.hasOwn(functions, name) ? functions[name] : undefined;
@@ -30,17 +28,17 @@ export function createScriptHost(records: ScriptRecords, changes: ScriptChange[]
   };
 }
 
-type Note = (op: ScriptOp, kind: ScriptKind, id: string, fields?: Fields) => void;
 type HostFunctions = Readonly<Record<string, HostFunction>>;
 
-function recordFunctions(records: ScriptRecords, note: Note): HostFunctions {
+function recordFunctions(records: ScriptRecords, log: ChangeLog): HostFunctions {
   const target = (args: Arguments) => ({ kind: parseKind(args.text(0)), id: requireUlid(args.text(1)) });
   return {
     create: async (args) => {
       const kind = parseKind(args.text(0));
       const fields = checkFields(kind, 'create', args.map(1));
+      log.reserve(fields);
       const record = await records.create(kind, fields);
-      note('create', kind, String(record.id), fields);
+      log.add({ op: 'create', kind, id: String(record.id), fields });
       return record;
     },
     get: async (args) => {
@@ -49,31 +47,36 @@ function recordFunctions(records: ScriptRecords, note: Note): HostFunctions {
     },
     update: async (args) => {
       const { kind, id } = target(args);
-      const patch = checkFields(kind, 'update', args.map(2));
-      const record = await records.update(kind, id, patch);
-      note('update', kind, id, patch);
+      const fields = checkFields(kind, 'update', args.map(2));
+      log.reserve(fields);
+      const record = await records.update(kind, id, fields);
+      log.add({ op: 'update', kind, id, fields });
       return record;
     },
     delete: async (args) => {
       const { kind, id } = target(args);
+      log.reserve({});
       const record = await records.remove(kind, id);
-      note('delete', kind, id);
+      log.add({ op: 'delete', kind, id, fields: {} });
       return record;
     },
     purge: async (args) => {
       const { kind, id } = target(args);
+      log.reserve({});
       const record = await records.purge(kind, id);
-      note('purge', kind, id);
+      log.add({ op: 'purge', kind, id, fields: {} });
       return record;
     },
     list: async (args) => records.list(parseKind(args.text(0)), parseOptions(args.map(1), 'list')),
   };
 }
 
-function entityFunctions(records: ScriptRecords, note: Note): HostFunctions {
+function entityFunctions(records: ScriptRecords, log: ChangeLog): HostFunctions {
   const act = async (id: string, action: string, payload: Fields): Promise<ScriptRecord> => {
+    const fields = { action_id: action, payload };
+    log.reserve(fields);
     const result = await records.act(requireUlid(id), action, payload);
-    note('action', 'entity', id, { action_id: action, payload });
+    log.add({ op: 'action', kind: 'entity', id, fields });
     return result;
   };
   return {
@@ -82,15 +85,16 @@ function entityFunctions(records: ScriptRecords, note: Note): HostFunctions {
   };
 }
 
-function imageFunctions(records: ScriptRecords, note: Note): HostFunctions {
+function imageFunctions(records: ScriptRecords, log: ChangeLog): HostFunctions {
   return {
     has_image: async (args) => records.hasImage(parseImageKind(args.text(0)), requireUlid(args.text(1))),
     upload_image: async (args) => {
       const kind = parseImageKind(args.text(0));
       const id = requireUlid(args.text(1));
       const url = args.text(2);
+      log.reserve({ url });
       const isNew = await records.uploadImage(kind, id, url);
-      if (isNew) note('upload_image', kind, id, { url });
+      if (isNew) log.add({ op: 'upload_image', kind, id, fields: { url } });
       return isNew;
     },
   };

@@ -1,9 +1,9 @@
-import { type ChildProcess, fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import type { Json } from '@lintel/script/values/json';
 import { AppError } from '../../kernel/app-error.ts';
+import { createIdleProcesses } from './script-idle.ts';
 import type { FromWorker, ScriptFailure, ScriptJob, ToWorker } from './script-messages.ts';
+import { type Departure, type ScriptProcess, startProcess } from './script-process.ts';
 
 export type CallService = (name: string, args: readonly Json[]) => Promise<unknown>;
 
@@ -30,25 +30,40 @@ export interface RunnerOptions {
   readonly maxWorkers?: number;
   readonly wallClockMs?: number;
   readonly heapMb?: number;
+  /** Of a process that runs a script. */
+  readonly maxMemoryMb?: number;
+  /** Of a process that is kept for the next one. */
+  readonly maxIdleMemoryMb?: number;
+  readonly workerFile?: string;
 }
 
-const workerFile = fileURLToPath(new URL('./script-worker.ts', import.meta.url));
 /** The language counts 64 MiB of values; this is what they take at most in memory, with the language itself. */
 const defaultHeapMb = 256;
-const stackKb = 3_500;
+const defaultMemoryMb = 512;
+const defaultIdleMemoryMb = 160;
 /** A script is told by its own clock that its time is over; a process that does not listen is ended a little later. */
 const defaultWallClockMs = 302_000;
-const goneCheckMs = 250;
-const idleMs = 60_000;
+const watchMs = 250;
+/** More than the process lets a script print. */
+const maxOutput = 2 * 1024 * 1024;
+
+interface Rules {
+  readonly wallClockMs: number;
+  readonly maxMemoryMb: number;
+}
 
 /**
  * One process for each script that runs: one that runs out of memory takes nothing along, as a thread might. It is
- * used again when its script came to an end by itself.
+ * used again when its script came to an end by itself and left it small. Nothing that a process says is trusted to be
+ * short or to come in turn.
  */
 export function createScriptRunner(options: RunnerOptions = {}): ScriptRunner {
   const maxWorkers = options.maxWorkers ?? Math.max(4, 2 * availableParallelism());
-  const wallClockMs = options.wallClockMs ?? defaultWallClockMs;
-  const idle = createIdleWorkers();
+  const rules: Rules = {
+    wallClockMs: options.wallClockMs ?? defaultWallClockMs,
+    maxMemoryMb: options.maxMemoryMb ?? defaultMemoryMb,
+  };
+  const idle = createIdleProcesses(options.maxIdleMemoryMb ?? defaultIdleMemoryMb);
   const endings = new Set<(why: string) => void>();
   let isStopping = false;
   return {
@@ -56,9 +71,9 @@ export function createScriptRunner(options: RunnerOptions = {}): ScriptRunner {
       if (isStopping) throw new AppError('unavailable', 'the service is stopping');
       if (endings.size >= maxWorkers)
         throw new AppError('rate_limited', 'too many scripts are running', { retryAfterSeconds: 5 });
-      const worker = idle.take() ?? newWorker(options.heapMb ?? defaultHeapMb);
-      hold(worker);
-      return supervise(worker, run, wallClockMs, endings, idle.giveBack);
+      const worker = idle.take() ?? startProcess({ heapMb: defaultHeapMb, ...options });
+      worker.hold();
+      return supervise(worker, run, rules, endings, idle.giveBack);
     },
     stop: async () => {
       isStopping = true;
@@ -68,92 +83,99 @@ export function createScriptRunner(options: RunnerOptions = {}): ScriptRunner {
   };
 }
 
-/** Without the settings of the service: nothing that a script could be told by accident. */
-function newWorker(heapMb: number): ChildProcess {
-  return fork(workerFile, [], {
-    execArgv: [`--max-old-space-size=${heapMb}`, '--max-semi-space-size=16', `--stack-size=${stackKb}`],
-    env: {},
-    serialization: 'advanced',
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-  });
-}
-
-function hold(worker: ChildProcess): void {
-  worker.ref();
-  worker.channel?.ref();
-}
-
-/** An idle process does not keep the service alive. */
-function letGo(worker: ChildProcess): void {
-  worker.unref();
-  worker.channel?.unref();
-}
-
-function terminate(worker: ChildProcess): void {
-  worker.kill('SIGKILL');
-}
-
-/** How V8 ends a process that needs more memory than it may have. */
-const outOfMemorySignals = new Set(['SIGABRT', 'SIGTRAP', 'SIGILL']);
+const departures: Readonly<Record<Exclude<Departure['kind'], 'failed'>, string>> = {
+  'out of memory': 'Total size of values too large',
+  flooding: 'Size of message too large',
+  gone: 'Script terminated',
+};
 
 function supervise(
-  worker: ChildProcess,
+  worker: ScriptProcess,
   { job, callService, isGone }: ScriptRun,
-  wallClockMs: number,
+  { wallClockMs, maxMemoryMb }: Rules,
   endings: Set<(why: string) => void>,
-  giveBack: (worker: ChildProcess) => void,
+  giveBack: (worker: ScriptProcess) => void,
 ): Promise<ScriptOutcome> {
-  const output: string[] = [];
+  const output = createOutput();
   const { promise, resolve, reject } = Promise.withResolvers<ScriptOutcome>();
-  const timer = setTimeout(() => end('Script ran out of time'), wallClockMs);
-  const watch = setInterval(() => isGone() && end('Script terminated'), goneCheckMs);
-  const settle = () => {
+  let isOver = false;
+  /** True for the first that ends it. */
+  const settle = (): boolean => {
+    if (isOver) return false;
+    isOver = true;
     clearTimeout(timer);
     clearInterval(watch);
-    endings.delete(end);
-    worker.off('message', hear).off('error', fail).off('exit', leave);
+    return endings.delete(end);
   };
   /** The process stops wherever it is; what the service does for it at this moment comes to its end by itself. */
   const end = (why: string) => {
-    settle();
-    resolve({
-      kind: 'failed',
-      failure: { message: why, kind: 'ErrorTerminated', line: 0, column: 0 },
-      output,
-    });
-    terminate(worker);
+    if (!settle()) return;
+    const failure = { message: why, kind: 'ErrorTerminated', line: 1, column: 1 };
+    resolve({ kind: 'failed', failure, output: output.texts });
+    worker.end();
   };
   const finish = (outcome: ScriptOutcome) => {
-    settle();
+    if (!settle()) return;
     giveBack(worker);
     resolve(outcome);
   };
-  endings.add(end);
-  const hear = (message: FromWorker) => {
-    if (message.type === 'printed') output.push(...message.texts);
-    else if (message.type === 'call') void answer(worker, callService, message, reject);
-    else if (message.type === 'done')
-      finish({ kind: 'done', value: message.value, operations: message.operations, output });
-    else finish({ kind: 'failed', failure: message.failure, output });
-  };
-  const fail = (error: Error) => {
-    settle();
-    terminate(worker);
+  const fail = (error: unknown) => {
+    if (!settle()) return;
+    worker.end();
     reject(error);
   };
-  const leave = (code: number | null, signal: NodeJS.Signals | null) => {
-    if (code === 1) fail(new Error('the process of a script failed'));
-    else if (signal !== null && outOfMemorySignals.has(signal)) end('Total size of values too large');
-    else end('Script terminated');
+  const look = async () => {
+    if (isGone()) return end('Script terminated');
+    const used = await worker.memoryMb();
+    if (used !== null && used > maxMemoryMb) end('Total size of values too large');
   };
-  worker.on('message', hear).on('error', fail).on('exit', leave);
-  tell(worker, { type: 'run', job });
+  const timer = setTimeout(() => end('Script ran out of time'), wallClockMs);
+  const watch = setInterval(() => void look(), watchMs);
+  endings.add(end);
+  const answerNext = inTurn((call) => answer(worker, callService, call, fail));
+  const hear = (message: FromWorker) => {
+    if (message.type === 'printed') output.add(message.texts) || end('Size of output too large');
+    else if (message.type === 'call') answerNext(message) || end('Script terminated');
+    else if (message.type === 'failed')
+      finish({ kind: 'failed', failure: message.failure, output: output.texts });
+    else finish({ kind: 'done', value: message.value, operations: message.operations, output: output.texts });
+  };
+  const leave = (why: Departure) => (why.kind === 'failed' ? fail(why.error) : end(departures[why.kind]));
+  worker.listen({ hear, leave });
+  worker.tell({ type: 'run', job });
   return promise;
 }
 
-/** One that is gone says so by its exit. */
-function tell(worker: ChildProcess, message: ToWorker): void {
-  if (worker.connected) worker.send(message, () => undefined);
+function createOutput() {
+  const texts: string[] = [];
+  let size = 0;
+  return {
+    texts,
+    /** False when it is too much. */
+    add: (more: readonly string[]): boolean => {
+      for (const text of more) {
+        size += text.length + 16;
+        if (size > maxOutput) return false;
+        texts.push(text);
+      }
+      return true;
+    },
+  };
+}
+
+type CallMessage = Extract<FromWorker, { type: 'call' }>;
+
+/** False for a call while another waits: a script does one thing at a time. */
+function inTurn(perform: (call: CallMessage) => Promise<void>): (call: CallMessage) => boolean {
+  let isBusy = false;
+  return (call) => {
+    if (isBusy) return false;
+    isBusy = true;
+    void perform(call).finally(() => {
+      isBusy = false;
+    });
+    return true;
+  };
 }
 
 /** Whoever is refused for want of rights stops; anything else the script may catch. */
@@ -167,12 +189,12 @@ const finalCodes = new Set([
 ]);
 
 async function answer(
-  worker: ChildProcess,
+  worker: ScriptProcess,
   callService: CallService,
-  { name, args }: Extract<FromWorker, { type: 'call' }>,
+  { name, args }: CallMessage,
   fail: (error: unknown) => void,
 ): Promise<void> {
-  const reply = (message: ToWorker) => tell(worker, message);
+  const reply = (message: ToWorker) => worker.tell(message);
   try {
     reply({ type: 'answer', value: await callService(name, args) });
   } catch (error) {
@@ -184,32 +206,4 @@ async function answer(
       : ['internal_error', 'something went wrong here'];
     reply({ type: 'refusal', message: `${code}: ${text}`, isFinal: !isTold || finalCodes.has(code) });
   }
-}
-
-function createIdleWorkers() {
-  const idle = new Map<ChildProcess, () => void>();
-  const take = (worker: ChildProcess): ChildProcess => {
-    idle.get(worker)?.();
-    idle.delete(worker);
-    return worker;
-  };
-  return {
-    take: (): ChildProcess | null => {
-      const [worker] = idle.keys();
-      return worker === undefined ? null : take(worker);
-    },
-    giveBack: (worker: ChildProcess) => {
-      const drop = () => terminate(take(worker));
-      const timer = setTimeout(drop, idleMs).unref();
-      idle.set(worker, () => {
-        clearTimeout(timer);
-        worker.off('error', drop).off('exit', drop);
-      });
-      worker.on('error', drop).on('exit', drop);
-      letGo(worker);
-    },
-    close: () => {
-      for (const worker of [...idle.keys()]) terminate(take(worker));
-    },
-  };
 }

@@ -1,5 +1,6 @@
 // The process a script runs in. It holds no connection, no secret and nothing of the service: only the language, and a
 // channel over which it asks.
+import { Socket } from 'node:net';
 import { constants, setPriority } from 'node:os';
 import { localFunctions, serviceFunctions } from '@lintel/contract/script-functions';
 import { createFault, ScriptError } from '@lintel/script/errors';
@@ -8,20 +9,23 @@ import { compile, run } from '@lintel/script/script';
 import { toJson } from '@lintel/script/values/json';
 import { ulid } from '../../kernel/ulid.ts';
 import type { FromWorker, ScriptFailure, ScriptJob, ToWorker } from './script-messages.ts';
+import { listenTo, writeTo } from './script-pipe.ts';
 
-const send = process.send?.bind(process);
-if (send === undefined) throw new Error('this file is started by the service only');
-const tell = (message: FromWorker) => void send(message);
+// The service is at the other end; when it goes, so does this process.
+const pipe = new Socket({ fd: 3 });
+const tell = (message: FromWorker) => writeTo(pipe, message);
+const leave = () => process.exit(0);
+pipe.on('close', leave).on('error', leave);
 
 // A script must not take the processor from the process that opens doors.
 setPriority(constants.priority.PRIORITY_LOW);
 
 let answered: ((answer: ToWorker) => void) | null = null;
-process.on('message', (message: ToWorker) => {
+const hear = (message: ToWorker) => {
   if (message.type === 'run') void runJob(message.job);
   else answered?.(message);
-});
-process.on('disconnect', () => process.exit(0));
+};
+listenTo(pipe, Number.MAX_SAFE_INTEGER, { hear: (message) => hear(message as ToWorker), refuse: leave });
 
 const maxSleepMs = 30_000;
 const maxOutput = 1024 * 1024;
@@ -35,9 +39,10 @@ async function runJob(job: ScriptJob): Promise<void> {
       constants: job.constants,
     });
     const host = { ...callsToService(output.flush), ...localHost(job) };
-    const { value, operations } = await run(script, { host, print: output.print });
+    const { value, operations, place } = await run(script, { host, print: output.print });
+    const result = toJson(value, { place, maxBytes: script.limits.resultBytes });
     output.flush();
-    tell({ type: 'done', value: toJson(value), operations });
+    tell({ type: 'done', value: result, operations });
   } catch (error) {
     if (!(error instanceof ScriptError)) throw error;
     output.flush();

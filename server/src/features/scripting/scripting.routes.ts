@@ -14,10 +14,17 @@ export function scriptingRoutes(scripting: ScriptingService): HandlersOf<'execut
 /** Not in the library of TypeScript yet. */
 const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown };
 
+const hasBigint = (value: unknown): boolean => {
+  if (typeof value !== 'object' || value === null) return typeof value === 'bigint';
+  return Object.values(value).some(hasBigint);
+};
+
 /** Integers beyond 2^53 keep their digits. */
-function writable(value: unknown): unknown {
+const writable = (value: unknown): unknown => (hasBigint(value) ? withDigits(value) : value);
+
+function withDigits(value: unknown): unknown {
   if (typeof value === 'bigint') return rawJSON(String(value));
-  if (Array.isArray(value)) return value.map(writable);
+  if (Array.isArray(value)) return value.map(withDigits);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, writable(item)]));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withDigits(item)]));
 }

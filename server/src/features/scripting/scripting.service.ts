@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { scriptKinds } from '@lintel/contract/script-functions';
-import type { ScriptChange, ScriptResult } from '@lintel/contract/scripting';
+import type { ScriptResult } from '@lintel/contract/scripting';
 import { originOf, recordEvent } from '../../audit/audit.store.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import { AppError } from '../../kernel/app-error.ts';
@@ -9,6 +9,7 @@ import { ulid } from '../../kernel/ulid.ts';
 import { meter } from '../../quota/meter.ts';
 import { createLiveRecords, type RecordDeps } from './live-records.ts';
 import { createPlannedRecords, type PlanDeps } from './planned-records.ts';
+import { type ChangeLog, createChangeLog } from './script-changes.ts';
 import { createScriptHost } from './script-host.ts';
 import type { ScriptCaller } from './script-records.ts';
 import type { CallService, ScriptOutcome, ScriptRunner } from './script-runner.ts';
@@ -51,12 +52,12 @@ async function execute(
   requireExecute(principalOf(call));
   const runId = ulid();
   await deps.db.inOrg(org.id, (tx) => begin(tx, org.id, runId));
-  const changes: ScriptChange[] = [];
+  const log = createChangeLog(input.isPlan);
   let outcome: ScriptOutcome | null = null;
   try {
-    outcome = await runScript(deps, call, org, input, changes);
+    outcome = await runScript(deps, call, org, input, log);
   } finally {
-    const ended = { input, outcome, changes };
+    const ended = { input, outcome, changes: log.count() };
     await deps.db.inOrg(org.id, async (tx) => {
       await freeSlot(tx, org.id, runId);
       await recordExecution(tx, call, org, ended);
@@ -64,7 +65,7 @@ async function execute(
   }
   if (outcome.kind === 'failed') throw scriptError(outcome);
   const { value, output } = outcome;
-  return { result: value, output: [...output], ...(input.isPlan ? { changes } : {}) };
+  return { result: value, output: [...output], ...(input.isPlan ? { changes: log.listed() } : {}) };
 }
 
 function requireExecute({ grants }: Principal): void {
@@ -85,12 +86,12 @@ function runScript(
   call: Call,
   org: OrgScope,
   { script, isPlan }: ScriptInput,
-  changes: ScriptChange[],
+  log: ChangeLog,
 ): Promise<ScriptOutcome> {
   const caller: ScriptCaller = { call: stepOf(call, call), org };
   const live = createLiveRecords(deps, caller);
   const records = isPlan ? createPlannedRecords(deps, caller, live) : live;
-  const host = createScriptHost(records, changes);
+  const host = createScriptHost(records, log);
   const callService: CallService = async (name, args) => {
     // A script can take minutes: whoever lost a right meanwhile has lost it for the next step.
     caller.call = stepOf(call, (await call.renewed?.()) ?? call);
@@ -115,7 +116,7 @@ interface Ended {
   readonly input: ScriptInput;
   /** Null after a fault of the service. */
   readonly outcome: ScriptOutcome | null;
-  readonly changes: readonly ScriptChange[];
+  readonly changes: number;
 }
 
 /** What tells one script from another, never its text: there may be secrets in it, and in what it threw. */
@@ -137,7 +138,7 @@ async function recordExecution(
       sha256: createHash('sha256').update(input.script).digest('hex'),
       bytes: Buffer.byteLength(input.script),
       plan: input.isPlan,
-      changes: changes.length,
+      changes,
       ...failure,
     },
   });
