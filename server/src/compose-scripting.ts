@@ -5,10 +5,12 @@ import { createEgress } from './egress/egress.ts';
 import type { Providers } from './engine/providers.ts';
 import { createScriptRunner } from './features/scripting/script-runner.ts';
 import { createScriptingService, type ScriptingService } from './features/scripting/scripting.service.ts';
+import { parseEmail } from './features/users/users.rules.ts';
 import { createDenialRecorder } from './http/denials.ts';
 import { createOperationPerformer } from './http/perform-operation.ts';
 import type { Clock } from './kernel/clock.ts';
 import type { Handlers } from './kernel/handler.ts';
+import { createStamps } from './kernel/lifecycle.ts';
 
 export interface ScriptingParts {
   readonly config: Config;
@@ -30,6 +32,8 @@ export function composeScripting(parts: ScriptingParts, handlers: () => Handlers
     orgScope: credentials.orgScope,
     manifestOf: providers.manifest,
     providerLabel: providers.label,
+    stampsOf: createStamps(config.retentionDays),
+    parseEmail,
     egress: createEgress({ allow: config.egressAllow }),
     performer: createOperationPerformer({
       handlers,

@@ -54,6 +54,7 @@ function homeIn({ orgId, record }: PlannedRecord): Home | null {
     orgId,
     isLive: !isDeleted(record),
     integrationId: text('integration_id'),
+    parentZoneId: text('parent_zone_id'),
     deviceId: text('device_id'),
     providerType: text('provider_type'),
   };

@@ -39,6 +39,20 @@ export async function requireParent(
   throw foreignParent(member, kind);
 }
 
+/** A zone can not be below itself, however far. */
+export async function requireAbove(
+  { overlay }: RuleContext,
+  zoneId: string,
+  parentId: unknown,
+): Promise<void> {
+  const seen = new Set<string>();
+  for (let at = (parentId ?? null) as string | null; at !== null && !seen.has(at); ) {
+    if (at === zoneId) throw invalid('/parent_zone_id', 'is the zone itself or below it');
+    seen.add(at);
+    at = (await overlay.locate('zone', at))?.parentZoneId ?? null;
+  }
+}
+
 /** The rules of the provider that a record of this kind falls under. */
 export async function requireFitting(
   context: RuleContext,
@@ -81,6 +95,8 @@ export async function requireOrgParent(
   fields: Fields,
 ): Promise<OrgScope> {
   const parent = await overlay.scopeOf(String(fields.parent_id ?? rootOrgId));
+  if (fields.parent_id === undefined && (parent === null || !hasRole(principal, parent, 'admin')))
+    throw new AppError('forbidden', 'name a parent_id: only platform administrators create below the root');
   if (parent === null || parent.deletedAt !== null || !isMember(principal, parent))
     throw new AppError('not_found', 'not found');
   if (!hasRole(principal, parent, 'admin'))

@@ -71,6 +71,9 @@ describe('a plan', { timeout: 240_000 }, () => {
   });
 
   it('is refused what the script would be refused', async () => {
+    const userId = await app.world.user({ email: `${ulid()}@example.org` });
+    await app.world.grant(orgId, userId, 'zones:list');
+    const roles = `roles: #{ "${orgId}": ["zones:list"] }`;
     const device = `#{ org_id: "${orgId}", integration_id: "${building.integrationId}", name: "D" }`;
     const attempts: [script: string, code: RegExp][] = [
       [`delete("device", "${building.deviceId}")`, /has_children/],
@@ -99,7 +102,23 @@ describe('a plan', { timeout: 240_000 }, () => {
       [`entity_action("${building.entityId}", "explode", #{})`, /action_not_implemented/],
       [`create("org", #{ id: "${orgId}", name: "x", parent_id: "${orgId}" })`, /already_exists/],
       [`update("org", "${orgId}", #{ parent_id: "${orgId}" })`, /org_cycle/],
+      [`create("user", #{ ${roles}, name: "Ada", email: "no address" })`, /validation_error: .*email/],
+      [`create("user", #{ ${roles}, name: "Ada", email: "TAKEN@example.org" })`, /already_exists/],
+      [`update("user", "${userId}", #{ email: "taken@example.org" })`, /already_exists/],
+      [`update("user", "${userId}", #{ email: "@" })`, /validation_error: .*email/],
+      [
+        `let mail = ulid() + "@example.org";
+         create("user", #{ ${roles}, name: "A", email: mail }); create("user", #{ ${roles}, name: "B", email: mail })`,
+        /already_exists/,
+      ],
+      [
+        `let child = create("zone", #{ integration_id: "${building.integrationId}", name: "c", parent_zone_id: "${building.zoneId}" });
+         let inner = create("zone", #{ integration_id: "${building.integrationId}", name: "i", parent_zone_id: child.id });
+         update("zone", "${building.zoneId}", #{ parent_zone_id: inner.id })`,
+        /parent_zone_id: is the zone itself or below it/,
+      ],
     ];
+    await app.world.user({ email: 'taken@example.org' });
     for (const [script, code] of attempts) {
       const planned = await run(script, { plan: true });
       expect([script, planned.status, String(planned.body.message)]).toEqual([
@@ -114,6 +133,26 @@ describe('a plan', { timeout: 240_000 }, () => {
         expect.stringMatching(code),
       ]);
     }
+  });
+
+  it('tells whoever does not administer the root that a new organization needs a parent', async () => {
+    const ownerId = await app.world.user({ email: `${ulid()}@example.org` });
+    await app.world.grant(orgId, ownerId, 'admin', 'execute');
+    const runAsOwner = scriptsOf(app, (await app.world.key(orgId, ownerId)).token);
+    const script = 'try { create("org", #{ name: "x" }); } catch { } 1';
+    for (const plan of [true, false])
+      expect((await runAsOwner(script, { plan })).body).toMatchObject({
+        code: 'script_error',
+        message: expect.stringContaining('forbidden: name a parent_id'),
+      });
+  });
+
+  it('says when a deleted record would be gone', async () => {
+    const script = `let d = create("device", #{ org_id: "${orgId}", integration_id: "${building.integrationId}", name: "D" });
+      let gone = delete("device", d.id).keys(); purge("device", d.id); gone`;
+    const planned = await run(script, { plan: true });
+    expect(planned.body.result).toEqual((await run(script)).body.result);
+    expect(planned.body.result).toEqual(expect.arrayContaining(['deleted_at', 'purge_at', 'hard_delete_at']));
   });
 
   /** Steps over variables, some of which fail: a failed step is caught and leaves nothing. */

@@ -5,6 +5,7 @@ import type { ScriptKind } from '@lintel/contract/scripting';
 import { AppError, notFound } from '../../kernel/app-error.ts';
 import { entityLimit, hasRole, isMember, type OrgScope, principalOf } from '../../kernel/call.ts';
 import { type Clock, toRfc3339 } from '../../kernel/clock.ts';
+import type { StampsOf } from '../../kernel/lifecycle.ts';
 import { requireUnlimited } from '../../kernel/resource-input.ts';
 import { ulid } from '../../kernel/ulid.ts';
 import type { LiveRecords, RecordDeps } from './live-records.ts';
@@ -12,6 +13,7 @@ import { planAction } from './plan-actions.ts';
 import { createOverlay, isDeleted, type Overlay, type PartedKind } from './plan-overlay.ts';
 import {
   type RuleContext,
+  requireAbove,
   requireFitting,
   requireMove,
   requireOrgParent,
@@ -19,6 +21,7 @@ import {
   requireRoles,
 } from './plan-rules.ts';
 import { newRecord, storedFields } from './plan-shapes.ts';
+import { plannedUserFields, requireWholeUser } from './plan-users.ts';
 import type { Fields, ReadOptions } from './script-fields.ts';
 import { requireFetchable } from './script-images.ts';
 import { kindTable } from './script-kinds.ts';
@@ -28,6 +31,9 @@ import type { ScriptCaller, ScriptRecord, ScriptRecords } from './script-records
 export interface PlanDeps extends RecordDeps, Pick<RuleContext, 'manifestOf'> {
   readonly clock: Clock;
   readonly providerLabel: (providerType: string) => LocalizedText;
+  readonly stampsOf: StampsOf;
+  /** As it is stored; throws what is none. */
+  readonly parseEmail: (text: string) => string;
 }
 
 export interface PlanContext extends PlanDeps {
@@ -77,13 +83,15 @@ async function create(context: PlanContext, kind: ScriptKind, fields: Fields): P
   const org = await orgOfNew(context, rules, kind, fields);
   const operation = kindTable[kind].operations.create;
   await performer.admit({ id: operation, call: caller.call, org, body: fields });
+  if (kind === 'user') context.parseEmail(String(fields.email));
   if (kind === 'user') await requireRoles(rules, (fields.roles ?? {}) as Fields);
   else if (kind !== 'org') requireUnlimited(rules.principal);
   const id = typeof fields.id === 'string' ? fields.id : ulid();
   if (typeof fields.id === 'string' && (await exists(context, kind, id)))
     throw new AppError('already_exists', 'this id is taken');
+  const stored = kind === 'user' ? await plannedUserFields(context, id, fields) : fields;
   const shape = { id, now: nowOf(context), defaultLocale: org.defaultLocale, rootOrgId, providerLabel };
-  const record = newRecord(kind, fields, shape);
+  const record = newRecord(kind, stored, shape);
   await requireParents(rules, kind, fields, record, org.id);
   await requireFitting(rules, kind, fields, record);
   overlay.put({ kind, id, orgId: kind === 'org' ? id : org.id, record, isNew: true });
@@ -146,8 +154,7 @@ async function requireParents(
   const parent = await requireParent(rules, 'zone', 'parent_zone_id', fields, orgId);
   if (parent !== null && parent.integrationId !== record.integration_id)
     throw new AppError('validation_error', '/parent_zone_id: is not a zone of this integration');
-  if (fields.parent_zone_id === record.id)
-    throw new AppError('validation_error', '/parent_zone_id: is the zone itself or below it');
+  await requireAbove(rules, String(record.id), fields.parent_zone_id);
 }
 
 /** The organization of a record that is there, or would be, after the caller's role in it was asked for. */
@@ -219,9 +226,11 @@ async function update(
   const rules = rulesOf(context);
   const { org, record } = await target(context, 'update', kind, id, patch);
   if (kind === 'org') await requireMove(rules, org, patch);
+  const stored = kind === 'user' ? await plannedUserFields(context, id, patch) : patch;
+  if (kind === 'user') await requireWholeUser(context, org, record, stored.email);
   const after = {
     ...record,
-    ...storedFields(kind, patch, org.defaultLocale),
+    ...storedFields(kind, stored, org.defaultLocale),
     updated_at: nowOf(context),
   };
   await requireParents(rules, kind, kind === 'device' ? {} : patch, after, org.id);
@@ -246,11 +255,17 @@ function requireNotRoot({ rootOrgId }: PlanContext, id: string): void {
   if (id === rootOrgId) throw new AppError('forbidden', 'the root organization can not be removed');
 }
 
+/** With the time when it would be gone for good. */
+function deletedStamps({ clock, stampsOf }: PlanContext, record: ScriptRecord): ScriptRecord {
+  const createdAt = new Date(String(record.created_at));
+  return { ...stampsOf({ createdAt, updatedAt: clock.now(), deletedAt: clock.now() }) };
+}
+
 async function remove(context: PlanContext, kind: ScriptKind, id: string): Promise<ScriptRecord> {
   const { org, record } = await target(context, 'delete', kind, id);
   requireNotRoot(context, id);
   await requireNoParts(context, kind, id, 'live');
-  const after = { ...record, deleted_at: nowOf(context) };
+  const after = { ...record, ...deletedStamps(context, record) };
   context.overlay.put({ kind, id, orgId: org.id, record: after });
   return after;
 }

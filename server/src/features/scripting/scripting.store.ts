@@ -31,6 +31,8 @@ export interface Home {
   readonly isLive: boolean;
   /** Of a zone or device. */
   readonly integrationId: string | null;
+  /** Of a zone. */
+  readonly parentZoneId: string | null;
   /** Of an entity. */
   readonly deviceId: string | null;
   /** Of an integration. */
@@ -41,6 +43,7 @@ interface RawHome {
   org_id: string;
   is_live: boolean;
   integration_id?: string;
+  parent_zone_id?: string | null;
   device_id?: string;
   provider_type?: string;
 }
@@ -51,7 +54,8 @@ const homes: Readonly<Record<HomedKind, (id: string) => ReturnType<typeof sql>>>
   org: (id) => sql`select id as org_id, deleted_at is null as is_live from orgs where id = ${id}`,
   integration: (id) =>
     sql`select org_id, deleted_at is null as is_live, provider_type from integrations where id = ${id}`,
-  zone: (id) => sql`select org_id, deleted_at is null as is_live, integration_id from zones where id = ${id}`,
+  zone: (id) =>
+    sql`select org_id, deleted_at is null as is_live, integration_id, parent_zone_id from zones where id = ${id}`,
   device: (id) =>
     sql`select org_id, deleted_at is null as is_live, integration_id from devices where id = ${id}`,
   entity: (id) => sql`select org_id, deleted_at is null as is_live, device_id from entities where id = ${id}`,
@@ -64,9 +68,19 @@ export async function findHome(tx: Tx, kind: HomedKind, id: string): Promise<Hom
     orgId: row.org_id,
     isLive: row.is_live,
     integrationId: row.integration_id ?? null,
+    parentZoneId: row.parent_zone_id ?? null,
     deviceId: row.device_id ?? null,
     providerType: row.provider_type ?? null,
   };
+}
+
+/** Whether a user beside those has the address. */
+export async function isEmailTaken(tx: Tx, email: string, exceptIds: readonly string[]): Promise<boolean> {
+  const row = await tx.one<{ taken: boolean }>(sql`
+    select exists (
+      select from users where email = ${email} and deleted_at is null and id <> all(${exceptIds}::text[])
+    ) as taken`);
+  return row.taken;
 }
 
 export interface OrgPosition {
