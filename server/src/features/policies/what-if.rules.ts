@@ -51,14 +51,14 @@ export interface PastOpen {
   readonly org: OrgScope;
   readonly target: AccessPlace;
   readonly openers: readonly AccessPlace[];
+  readonly verb: OpenEvent['command'];
   readonly atMs: number;
 }
 
 /** What the draft says of an open, also where it would only watch. */
 export function verdictOf(policies: PolicySnapshot, open: PastOpen): Reason | null {
-  const facts = { ...open, verb: 'open' as const };
-  const rules = typedRules(policies, facts);
-  const timed = timedAnswer(rules, facts, open.atMs);
+  const rules = typedRules(policies, open);
+  const timed = timedAnswer(rules, open, open.atMs);
   const [reason] = [...rules.reasons, ...rules.wouldHave, ...timed.reasons, ...timed.wouldHave];
   return reason ?? null;
 }

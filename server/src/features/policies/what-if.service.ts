@@ -236,7 +236,8 @@ async function history(
     const policies = judged.get(facts.policies) ?? draftAlone(facts.policies, draft, zoneOf(org));
     judged.set(facts.policies, policies);
     const principal = actorIn(known, open, org);
-    const verdict = verdictOf(policies, { ...facts, principal, atMs: open.occurredAt.getTime() });
+    const atMs = open.occurredAt.getTime();
+    const verdict = verdictOf(policies, { ...facts, principal, verb: open.command, atMs });
     if (verdict === null) continue;
     counts[verdict.effect] += 1;
     if (examples.length < maxExamples) examples.push(exampleOf(open, verdict));

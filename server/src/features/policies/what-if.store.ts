@@ -99,6 +99,8 @@ export interface OpenEvent {
   readonly agentId: string | null;
   readonly keyId: string | null;
   readonly guestId: string | null;
+  /** A toggle where the state was not known: it may have opened. */
+  readonly command: 'open' | 'toggle';
 }
 
 /** Opens that somebody asked for, newest first. What a portal did for them is a part of theirs. */
@@ -109,10 +111,11 @@ export function listOpens(
 ): Promise<OpenEvent[]> {
   return tx.query<OpenEvent>(sql`
     select id, occurred_at as "occurredAt", resource_id as "entityId", actor_kind as "actorKind",
-      actor_user_id as "userId", actor_agent_id as "agentId", actor_api_key_id as "keyId", actor_guest_id as "guestId"
+      actor_user_id as "userId", actor_agent_id as "agentId", actor_api_key_id as "keyId", actor_guest_id as "guestId",
+      details ->> 'command' as command
     from audit_events
     where org_id = ${orgId} and occurred_at >= ${range.since} and event_type = 'entity.action'
-      and outcome = 'succeeded' and details ->> 'command' = 'open' and not details ? 'part_of'
+      and outcome = 'succeeded' and details ->> 'command' in ('open', 'toggle') and not details ? 'part_of'
       and actor_kind <> 'system' and resource_id is not null
     order by occurred_at desc, id desc limit ${range.limit}`);
 }
