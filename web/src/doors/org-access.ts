@@ -12,7 +12,9 @@ export async function readAccess(orgId: string): Promise<OrgAccess> {
   const has = (role: string) => permissions.includes('admin') || permissions.includes(role);
   return {
     mayList: has('entities:list'),
-    mayAct: has('entities:set_state'),
+    // Managers and residents of a building open what belongs to it; for the rest the service refuses them.
+    mayAct:
+      has('entities:set_state') || permissions.some((role) => role.startsWith('virtual_access:integration:')),
     mayReadAudit: has('audit:read'),
   };
 }
