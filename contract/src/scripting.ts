@@ -42,7 +42,9 @@ export const scriptingOperations = [
     auth: 'principal',
     agents: false,
     org: 'principal',
-    role: { rule: 'execute in at least one organization; each step needs the role of its own operation' },
+    role: {
+      rule: 'execute in at least one organization, of administrators too; each step needs the role of its own operation',
+    },
     // A text of the full length, with line ends and quotes escaped.
     maxBodyBytes: 3 * maxSourceLength,
     answersWithinMs: 330_000,

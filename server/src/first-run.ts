@@ -125,6 +125,9 @@ async function createDemoOrg(tx: Tx, origin: AuditOrigin, rootOrgId: string): Pr
   return id;
 }
 
+/** Of the administrator and of their first key: scripts know no bypass for administrators. */
+const firstRoles = ['admin', 'execute'] as const;
+
 async function createAdministrator(
   tx: Tx,
   origin: AuditOrigin,
@@ -134,9 +137,15 @@ async function createAdministrator(
   const userId = ulid();
   const name = 'Administrator';
   await insertUser(tx, userId, { name: { en: name }, email, emailIsSynthetic: false, phone: null });
-  await insertGrants(tx, userId, [{ orgId: rootOrgId, role: 'admin' }], userId);
+  const roles = [...firstRoles];
+  await insertGrants(
+    tx,
+    userId,
+    roles.map((role) => ({ orgId: rootOrgId, role })),
+    userId,
+  );
   const resource = { type: 'user', id: userId, name };
-  const details = { roles: { [rootOrgId]: ['admin'] } };
+  const details = { roles: { [rootOrgId]: roles } };
   await recordEvent(tx, origin, { orgId: rootOrgId, type: 'user.created', resource, details });
   return { userId, email };
 }
@@ -159,7 +168,7 @@ async function createKey(
     name,
     createdByUserId: administrator.userId,
     agentId: null,
-    scopedRoles: null,
+    scopedRoles: [...firstRoles],
     scopedEntityIds: null,
     expiresAt: new Date(clock.millis() + keyLifetimeMs),
   });

@@ -6,7 +6,7 @@ import type { TestApp } from './test-app.ts';
 import { rootAdminId, rootOrgId } from './test-world.ts';
 
 export async function administrator(app: TestApp, tenant: Tenant): Promise<Actor> {
-  const userId = await createMember(app, tenant, 'admin');
+  const userId = await createMember(app, tenant, 'admin', 'execute');
   return keyActor(app, tenant.orgId, userId, { name: 'an administrator’s key' });
 }
 

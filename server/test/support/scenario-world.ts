@@ -42,7 +42,10 @@ export async function createTenant(app: TestApp, name: string, parentId = rootOr
     orgId,
     marker,
     building,
-    admin: await keyActor(app, orgId, rootAdminId, { name: `${name} admin` }),
+    admin: await keyActor(app, orgId, rootAdminId, {
+      name: `${name} admin`,
+      scopedRoles: ['admin', 'execute'],
+    }),
   };
 }
 

@@ -48,6 +48,8 @@ export interface Recipe {
    * of the role matrix.
    */
   readonly needs?: readonly PlainRole[];
+  /** Administrators need one of the roles like anybody else. */
+  readonly noBypass?: true;
   /** Only an administrator of an organization above can do it: whoever belongs to the target alone is locked out. */
   readonly fromAbove?: true;
   /** Only an administrator of the platform can do it: the people of an organization are all refused. */

@@ -17,6 +17,9 @@ export function scriptsOf(app: TestApp, token: string): Script {
     });
 }
 
+/** What an administrator's key needs to run scripts. */
+export const scripting = { scopedRoles: ['admin', 'execute'] };
+
 /** Runs one that must work, and answers with its result. */
 export async function resultOf(run: Script, script: string, options?: ScriptOptions): Promise<unknown> {
   const answer = await run(script, options);

@@ -2,7 +2,7 @@ import type { ScriptChange } from '@lintel/contract/scripting';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { changedTables, snapshotDatabase } from '../../../test/support/scenario-snapshot.ts';
-import { type Script, scriptsOf } from '../../../test/support/script-requests.ts';
+import { type Script, scripting, scriptsOf } from '../../../test/support/script-requests.ts';
 import { startTestApp, type TestApp } from '../../../test/support/test-app.ts';
 import { type BuildingIds, rootAdminId } from '../../../test/support/test-world.ts';
 import { ulid } from '../../kernel/ulid.ts';
@@ -16,7 +16,7 @@ describe('a plan', { timeout: 240_000 }, () => {
     app = await startTestApp();
     orgId = await app.world.org({ name: 'Planned' });
     building = await app.world.building(orgId, { entityType: 'switch' });
-    run = scriptsOf(app, (await app.world.key(orgId, rootAdminId)).token);
+    run = scriptsOf(app, (await app.world.key(orgId, rootAdminId, scripting)).token);
   });
   afterAll(() => app.close());
 

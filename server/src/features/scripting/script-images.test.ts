@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { resultOf, type Script, scriptsOf } from '../../../test/support/script-requests.ts';
+import { resultOf, type Script, scripting, scriptsOf } from '../../../test/support/script-requests.ts';
 import { startTestApp, type TestApp } from '../../../test/support/test-app.ts';
 import { type BuildingIds, rootAdminId, rootOrgId } from '../../../test/support/test-world.ts';
 import { samplePng } from '../../../test/support/upload-form.ts';
@@ -25,7 +25,7 @@ describe('images by a script', { timeout: 60_000 }, () => {
     url = `http://127.0.0.1:${(twin.address() as AddressInfo).port}`;
     orgId = await app.world.org({ name: 'Pictured' });
     building = await app.world.building(orgId);
-    run = scriptsOf(app, (await app.world.key(rootOrgId, rootAdminId)).token);
+    run = scriptsOf(app, (await app.world.key(rootOrgId, rootAdminId, scripting)).token);
   });
   afterAll(async () => {
     twin.close();

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type Script, scriptsOf } from '../../../test/support/script-requests.ts';
+import { type Script, scripting, scriptsOf } from '../../../test/support/script-requests.ts';
 import { startTestApp, type TestApp } from '../../../test/support/test-app.ts';
 import { rootAdminId } from '../../../test/support/test-world.ts';
 import { createScriptRunner, type RunnerOptions, type ScriptRun } from './script-runner.ts';
@@ -15,7 +15,7 @@ describe('what leaves a script', { timeout: 120_000 }, () => {
   beforeAll(async () => {
     app = await startTestApp();
     const orgId = await app.world.org({ name: 'Limited' });
-    run = scriptsOf(app, (await app.world.key(orgId, rootAdminId)).token);
+    run = scriptsOf(app, (await app.world.key(orgId, rootAdminId, scripting)).token);
   });
   afterAll(() => app.close());
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { resultOf, scriptsOf } from '../../../test/support/script-requests.ts';
+import { resultOf, scripting, scriptsOf } from '../../../test/support/script-requests.ts';
 import { startTestApp, type TestApp } from '../../../test/support/test-app.ts';
 import { type BuildingIds, rootAdminId, rootOrgId } from '../../../test/support/test-world.ts';
 import { ulid } from '../../kernel/ulid.ts';
@@ -31,6 +31,12 @@ describe('what a script may do', { timeout: 60_000 }, () => {
       message: expect.stringContaining('execute'),
     });
     expect(await resultOf(await withRoles('execute'), '1')).toBe(1);
+  });
+
+  it('needs it of administrators too', async () => {
+    const admin = scriptsOf(app, (await app.world.key(orgId, rootAdminId)).token);
+    expect((await admin('1')).body).toMatchObject({ code: 'forbidden' });
+    expect(await resultOf(await withRoles('admin', 'execute'), '1')).toBe(1);
   });
 
   const steps = (): [role: string, script: string][] => [
@@ -113,7 +119,7 @@ describe('what a script may do', { timeout: 60_000 }, () => {
     const other = await app.world.building(otherOrg);
     const admin = await app.world.user();
     await app.world.grant(orgId, admin, 'admin');
-    const run = scriptsOf(app, (await app.world.key(orgId, admin)).token);
+    const run = scriptsOf(app, (await app.world.key(orgId, admin, scripting)).token);
     for (const plan of [false, true]) {
       const script = `[get("zone", "${other.zoneId}"), get("org", "${otherOrg}"), get("user", "${rootAdminId}"),
         list("entity").some(|it| it.id == "${other.entityId}"), list("org").some(|it| it.id == "${otherOrg}")]`;
@@ -139,7 +145,7 @@ describe('what a script may do', { timeout: 60_000 }, () => {
   it('makes organizations below one that is administered, which inherit its administrators and grant nothing', async () => {
     const admin = await app.world.user();
     await app.world.grant(orgId, admin, 'admin');
-    const run = scriptsOf(app, (await app.world.key(orgId, admin)).token);
+    const run = scriptsOf(app, (await app.world.key(orgId, admin, scripting)).token);
     const script = `let floor = create("org", #{ name: "Floor", parent_id: "${orgId}" });
       let room = create("org", #{ name: "Room", parent_id: floor.id });
       let hub = create("integration", #{ org_id: room.id, provider_type: "virtual_demo" });
@@ -158,9 +164,9 @@ describe('what a script may do', { timeout: 60_000 }, () => {
 
   it('counts each script, and refuses it when the day’s are used up', async () => {
     const own = await app.world.org({ name: 'Limited' });
-    const admin = scriptsOf(app, (await app.world.key(rootOrgId, rootAdminId)).token);
+    const admin = scriptsOf(app, (await app.world.key(rootOrgId, rootAdminId, scripting)).token);
     await app.request('POST', '/admin/quota_overrides', {
-      token: (await app.world.key(rootOrgId, rootAdminId)).token,
+      token: (await app.world.key(rootOrgId, rootAdminId, scripting)).token,
       body: { subject_type: 'org', subject_id: own, quota_key: 'scripting_executions', limit_value: 2 },
     });
     expect((await admin('1', { org: own })).status).toBe(200);
@@ -172,7 +178,7 @@ describe('what a script may do', { timeout: 60_000 }, () => {
   it('is bound by the limits of the organization, step by step', async () => {
     const own = await app.world.org({ name: 'Small' });
     const { integrationId } = await app.world.building(own);
-    const { token } = await app.world.key(rootOrgId, rootAdminId);
+    const { token } = await app.world.key(rootOrgId, rootAdminId, scripting);
     const body = { subject_type: 'org', subject_id: own, quota_key: 'zones', limit_value: 2 };
     await app.request('POST', '/admin/quota_overrides', { token, body });
     const answer = await scriptsOf(
@@ -187,7 +193,7 @@ describe('what a script may do', { timeout: 60_000 }, () => {
   });
 
   it('ends with the key it was begun with', async () => {
-    const key = await app.world.key(orgId, rootAdminId);
+    const key = await app.world.key(orgId, rootAdminId, scripting);
     const started = scriptsOf(
       app,
       key.token,
@@ -200,7 +206,7 @@ describe('what a script may do', { timeout: 60_000 }, () => {
 
   it('is two scripts at once in an organization', async () => {
     const own = await app.world.org({ name: 'Busy' });
-    const run = scriptsOf(app, (await app.world.key(own, rootAdminId)).token);
+    const run = scriptsOf(app, (await app.world.key(own, rootAdminId, scripting)).token);
     const answers = await Promise.all([1, 2, 3, 4].map(() => run('sleep(1); 1')));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 429, 429]);
     const refused = answers.find(({ status }) => status === 429);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { resultOf, type Script, scriptsOf } from '../../../test/support/script-requests.ts';
+import { resultOf, type Script, scripting, scriptsOf } from '../../../test/support/script-requests.ts';
 import { startTestApp, type TestApp } from '../../../test/support/test-app.ts';
 import { type BuildingIds, rootAdminId, rootOrgId } from '../../../test/support/test-world.ts';
 import { ulid } from '../../kernel/ulid.ts';
@@ -13,7 +13,7 @@ describe('the records of a script', { timeout: 60_000 }, () => {
     app = await startTestApp();
     orgId = await app.world.org({ name: 'Tower' });
     building = await app.world.building(orgId, { entityType: 'switch' });
-    run = scriptsOf(app, (await app.world.key(rootOrgId, rootAdminId)).token);
+    run = scriptsOf(app, (await app.world.key(rootOrgId, rootAdminId, scripting)).token);
   });
   afterAll(() => app.close());
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type Script, scriptsOf } from '../../../test/support/script-requests.ts';
+import { type Script, scripting, scriptsOf } from '../../../test/support/script-requests.ts';
 import { startTestApp, type TestApp } from '../../../test/support/test-app.ts';
 import { rootAdminId } from '../../../test/support/test-world.ts';
 import { AppError } from '../../kernel/app-error.ts';
@@ -100,7 +100,7 @@ describe('a script over HTTP', { timeout: 60_000 }, () => {
     app = await startTestApp({ env: { HOST: '127.0.0.1', PORT: '0' } });
     await app.app.listen();
     const orgId = await app.world.org({ name: 'Left' });
-    token = (await app.world.key(orgId, rootAdminId)).token;
+    token = (await app.world.key(orgId, rootAdminId, scripting)).token;
     run = scriptsOf(app, token);
   });
   afterAll(() => app.close());

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Script, scriptsOf } from '../../../test/support/script-requests.ts';
+import { type Script, scripting, scriptsOf } from '../../../test/support/script-requests.ts';
 import { startTestApp, type TestApp } from '../../../test/support/test-app.ts';
 import { rootAdminId } from '../../../test/support/test-world.ts';
 
@@ -10,7 +10,7 @@ describe('running a script', { timeout: 60_000 }, () => {
   beforeAll(async () => {
     app = await startTestApp();
     orgId = await app.world.org({ name: 'Scripted' });
-    run = scriptsOf(app, (await app.world.key(orgId, rootAdminId)).token);
+    run = scriptsOf(app, (await app.world.key(orgId, rootAdminId, scripting)).token);
   });
   afterAll(() => app.close());
 
