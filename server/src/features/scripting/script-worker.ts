@@ -100,16 +100,20 @@ async function callService(
 }
 
 function localHost({ isPlan }: ScriptJob): Record<string, HostFunction> {
-  const sleep = (ms: number) =>
-    isPlan ? null : new Promise((resolve) => setTimeout(resolve, Math.min(Math.max(0, ms), maxSleepMs)));
+  /** What is below zero is over at once, as in the engine. What is no number, or endless, is JSON's null by now. */
+  const sleep = (time: unknown, unitMs: number) => {
+    if (time === null) throw new HostError('the time to sleep is not a number');
+    const ms = Math.min(Math.max(0, Number(time) * unitMs), maxSleepMs);
+    return isPlan ? null : new Promise((resolve) => setTimeout(resolve, ms));
+  };
   return {
     assert: ([condition, message]) => {
       if (condition !== true)
         throw new HostError(message === undefined ? 'assertion failed' : String(message));
       return null;
     },
-    sleep: ([seconds]) => sleep(Number(seconds) * 1000),
-    sleep_ms: ([ms]) => sleep(Number(ms)),
+    sleep: ([seconds]) => sleep(seconds, 1000),
+    sleep_ms: ([ms]) => sleep(ms, 1),
     ulid: () => ulid(),
   };
 }

@@ -59,6 +59,17 @@ describe('running a script', { timeout: 60_000 }, () => {
     expect(JSON.stringify(events)).not.toContain('hunter2');
   });
 
+  it('sleeps for no time below zero, and for no time that is no number', async () => {
+    expect((await run('sleep(-5); sleep(-0.5); sleep_ms(-1); 1')).body.result).toBe(1);
+    for (const script of ['sleep(0.0 / 0.0)', 'sleep_ms(1.0 / 0.0)'])
+      for (const plan of [true, false])
+        expect((await run(script, { plan })).body).toMatchObject({
+          message: expect.stringContaining('not a number'),
+          line: 1,
+          column: 1,
+        });
+  });
+
   it('stops at its limits and tells what was printed before', async () => {
     const endless = await run('print("here"); loop { }');
     expect(endless.body).toMatchObject({ code: 'script_error', output: ['here'] });
