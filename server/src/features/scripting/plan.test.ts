@@ -147,6 +147,30 @@ describe('a plan', { timeout: 240_000 }, () => {
       });
   });
 
+  it('says which capacity would be used up, at the step where the run would', async () => {
+    const org = await app.world.org({ name: 'Small' });
+    const { integrationId, deviceId, entityId } = await app.world.building(org);
+    await app.db.query(
+      `insert into quota_overrides (org_id, id, quota_key, period, limit_value) values ($1, $2, 'devices', 'lifetime', 2)`,
+      [org, ulid()],
+    );
+    const runHere = scriptsOf(app, (await app.world.key(org, rootAdminId, scripting)).token);
+    const script = `fn make() { create("device", #{ org_id: "${org}", integration_id: "${integrationId}", name: "D" }) }
+      let said = [];
+      let first = make();
+      try { make(); said.push("room"); } catch (e) { said.push(e.split(" (")[0]); }
+      delete("device", first.id); let second = make();
+      delete("entity", "${entityId}"); delete("device", "${deviceId}"); make();
+      try { make(); said.push("room"); } catch (e) { said.push(e.split(" (")[0]); }
+      said`;
+    const planned = await runHere(script, { plan: true });
+    expect(planned.body.result).toEqual([
+      expect.stringMatching(/^quota_exceeded: .*devices.* 2 of 2/),
+      expect.stringMatching(/^quota_exceeded: .*devices.* 2 of 2/),
+    ]);
+    expect((await runHere(script)).body.result).toEqual(planned.body.result);
+  });
+
   it('says when a deleted record would be gone', async () => {
     const script = `let d = create("device", #{ org_id: "${orgId}", integration_id: "${building.integrationId}", name: "D" });
       let gone = delete("device", d.id).keys(); purge("device", d.id); gone`;

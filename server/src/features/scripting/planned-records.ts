@@ -11,6 +11,7 @@ import { ulid } from '../../kernel/ulid.ts';
 import type { LiveRecords, RecordDeps } from './live-records.ts';
 import { planAction } from './plan-actions.ts';
 import { createOverlay, isDeleted, type Overlay, type PartedKind } from './plan-overlay.ts';
+import { isCounted, requireCapacity } from './plan-quotas.ts';
 import {
   type RuleContext,
   requireAbove,
@@ -44,8 +45,7 @@ export interface PlanContext extends PlanDeps {
 
 /**
  * Reads what there is, and keeps what the script would change beside it, where its later steps find it. Roles, fields
- * and the rules of providers are asked as by the operations; what only a commit can tell (quotas, names that are taken)
- * is not.
+ * and the rules of providers are asked as by the operations; what only a commit can tell (external ids that are taken) is not.
  */
 export function createPlannedRecords(deps: PlanDeps, caller: ScriptCaller, live: LiveRecords): ScriptRecords {
   const context: PlanContext = { ...deps, caller, live, overlay: createOverlay(deps) };
@@ -94,6 +94,7 @@ async function create(context: PlanContext, kind: ScriptKind, fields: Fields): P
   const record = newRecord(kind, stored, shape);
   await requireParents(rules, kind, fields, record, org.id);
   await requireFitting(rules, kind, fields, record);
+  if (isCounted(kind)) await requireCapacity(context, kind, org.id);
   overlay.put({ kind, id, orgId: kind === 'org' ? id : org.id, record, isNew: true });
   return record;
 }
