@@ -4,6 +4,8 @@ import type { Json } from '@lintel/script/values/json';
 export type ToWorker =
   | { readonly type: 'run'; readonly job: ScriptJob }
   | { readonly type: 'answer'; readonly value: unknown }
+  /** The beginning of a long list, of which the answer is the end. */
+  | { readonly type: 'part'; readonly items: readonly unknown[] }
   /** The script may catch it, unless it ends it. */
   | { readonly type: 'refusal'; readonly message: string; readonly isFinal: boolean };
 

@@ -75,6 +75,15 @@ describe('the processes of scripts', { timeout: 60_000 }, () => {
     await runner.stop();
   });
 
+  it.each([0, 1, 500, 501, 1000, 2345])('hear all of a list of %i', async (length) => {
+    const runner = createScriptRunner();
+    const callService = async () => Array.from({ length }, (_, n) => n);
+    const script = 'let all = list("a"); [all.len(), all == all.order(), list("a") == all]';
+    const outcome = await runner.run(runOf(script, { callService }));
+    expect(outcome).toMatchObject({ kind: 'done', value: [length, true, true] });
+    await runner.stop();
+  });
+
   it('end with the service, which takes no more', async () => {
     const runner = createScriptRunner();
     const running = runner.run(runOf('sleep(30)'));

@@ -188,6 +188,19 @@ const finalCodes = new Set([
   'unavailable',
 ]);
 
+const partLength = 500;
+
+/** Others get their turn while a long list is written. */
+async function replyInParts(reply: (message: ToWorker) => void, value: unknown): Promise<void> {
+  if (!Array.isArray(value)) return reply({ type: 'answer', value });
+  let at = 0;
+  for (; at + partLength < value.length; at += partLength) {
+    reply({ type: 'part', items: value.slice(at, at + partLength) });
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  reply({ type: 'answer', value: value.slice(at) });
+}
+
 async function answer(
   worker: ScriptProcess,
   callService: CallService,
@@ -196,7 +209,7 @@ async function answer(
 ): Promise<void> {
   const reply = (message: ToWorker) => worker.tell(message);
   try {
-    reply({ type: 'answer', value: await callService(name, args) });
+    await replyInParts(reply, await callService(name, args));
   } catch (error) {
     const isTold = error instanceof AppError && error.code !== 'internal_error';
     // A fault of the service is no business of the script: the request fails as any other would.

@@ -89,12 +89,16 @@ async function callService(
   args: Parameters<HostFunction>[0],
 ): Promise<unknown> {
   before();
+  const parts: unknown[] = [];
   const answer = await new Promise<ToWorker>((resolve) => {
-    answered = resolve;
+    answered = (message) => {
+      if (message.type !== 'part') return resolve(message);
+      for (const item of message.items) parts.push(item);
+    };
     tell({ type: 'call', name, args });
   });
-  if (answer.type === 'answer') return answer.value;
-  if (answer.type === 'run') throw new Error('a worker runs one script at a time');
+  if (answer.type === 'answer') return parts.length === 0 ? answer.value : parts.concat(answer.value);
+  if (answer.type === 'run' || answer.type === 'part') throw new Error('a worker runs one script at a time');
   // Of a kind that no script can catch.
   throw answer.isFinal ? createFault('ErrorTerminated', answer.message) : new HostError(answer.message);
 }
