@@ -16,6 +16,8 @@ export interface ApprovalRequest {
 }
 
 const lifetime = '24 hours';
+/** Whoever asks for more at once loses the oldest: nobody can bury the requests of others. */
+const maxPending = 20;
 
 /** One that was given and that nobody has used. */
 export async function isApproved(tx: Tx, orgId: string, approval: Buffer): Promise<boolean> {
@@ -53,5 +55,11 @@ export async function requestApproval(tx: Tx, request: ApprovalRequest): Promise
     on conflict (org_id, fingerprint) where status = 'pending' and fingerprint is not null
       do update set required_count = greatest(a.required_count, excluded.required_count)
     returning a.id`);
+  await tx.execute(sql`
+    update policy_approvals set status = 'expired'
+    where org_id = ${orgId} and status = 'pending' and requester_id = ${requester.id} and id in (
+      select id from policy_approvals
+      where org_id = ${orgId} and status = 'pending' and requester_id = ${requester.id}
+      order by created_at desc, id desc offset ${maxPending})`);
   return row.id;
 }

@@ -161,7 +161,7 @@ function intentOf(call: Call, action: PreparedAction, key: string | null): NewIn
     principalId: principalId(principal),
     actor: actorOf(principal),
     source: call.source,
-    details: { ...actionDetails(action), ...watched(action.decision) },
+    details: { ...actionDetails(action), ...watched(action.decision), ...action.heldBack },
     correlationId: call.correlationId,
     idempotencyKey: key,
     fingerprint: action.fingerprint,

@@ -1,6 +1,6 @@
 import type { Tx } from '../db/database.ts';
 import type { OrgScope } from '../kernel/call.ts';
-import type { Composition, ProviderManifest } from '../providers/provider.ts';
+import type { Composition, Part, ProviderManifest } from '../providers/provider.ts';
 import { isSwitchable } from './action.rules.ts';
 import { type LivePart, listLiveParts } from './portals.store.ts';
 import type { Status, Target } from './target.store.ts';
@@ -23,12 +23,26 @@ export interface OpenersDeps {
 }
 
 /** The entities that an action on this target would be sent to, in their order; none where it is hardware itself. */
-export async function openersOf(
+export function openersOf(deps: OpenersDeps, org: OrgScope, target: Target): Promise<Target[]> {
+  return livingParts(deps, org, compositionOf(deps, target)?.openers ?? []);
+}
+
+/** The entities that an open of this target switches on besides. */
+export function lightsOf(deps: OpenersDeps, org: OrgScope, target: Target): Promise<Target[]> {
+  const { openers = [], lights = [] } = compositionOf(deps, target) ?? {};
+  const besides = lights.filter(({ id }) => !openers.some((opener) => opener.id === id));
+  return livingParts(deps, org, besides);
+}
+
+function compositionOf({ providers }: OpenersDeps, { providerType, deviceMetadata }: Target) {
+  return providers.manifest(providerType)?.composition?.(deviceMetadata) ?? null;
+}
+
+async function livingParts(
   { targets, providers }: OpenersDeps,
   org: OrgScope,
-  target: Target,
+  parts: readonly Part[],
 ): Promise<Target[]> {
-  const parts = providers.manifest(target.providerType)?.composition?.(target.deviceMetadata)?.openers ?? [];
   const found = await Promise.all(parts.map(({ id }) => targets.find(org, id)));
   return found.filter((part) => part !== null).filter((part) => canBePart(part, providers.manifest));
 }

@@ -9,6 +9,7 @@ import { actionIdOf, pulseSeconds, resolveToggle, verbOf } from './action.rules.
 import { type Decision, decide } from './decide.ts';
 import type { EngineDeps } from './engine.ts';
 import type { OpenerInterval } from './intents.store.ts';
+import { type HeldBack, heldBackLights } from './portal-lights.ts';
 import { findPortalStatus, openersOf } from './portals.ts';
 import { findStatus, type Target } from './target.store.ts';
 
@@ -35,6 +36,8 @@ export interface PreparedAction {
   readonly payload: unknown;
   /** For a portal: what it opens through, and how often that may be opened. */
   readonly openers: readonly OpenerInterval[];
+  /** The lights of a portal that must not follow. */
+  readonly heldBack: HeldBack;
 }
 
 export async function prepareAction(
@@ -51,6 +54,7 @@ export async function prepareAction(
   const [policies, openers] = await Promise.all([deps.policies.snapshot(org), openersOf(deps, org, target)]);
   const nowMs = deps.clock.millis();
   const pulse = pulseOf(request.payload, target, manifest, verb);
+  const facts = { principal, org, target, verb, openers, policies, nowMs };
   return {
     org,
     principal,
@@ -68,9 +72,10 @@ export async function prepareAction(
       actionId,
       request.payload,
     ]),
-    decision: decide({ principal, org, target, verb, openers, policies, nowMs }),
+    decision: decide(facts),
     payload: request.payload,
     openers: mayOpen(verb) ? openers.map((opener) => intervalOf(deps, opener)) : [],
+    heldBack: mayOpen(verb) ? await heldBackLights(deps, facts) : {},
   };
 }
 

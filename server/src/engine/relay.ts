@@ -93,6 +93,7 @@ async function partOf(deps: EngineDeps, request: RelayRequest): Promise<PartOfCo
     whole: await findWhole(tx, orgId, command.intentId),
   }));
   if (org === null || org.deletedAt !== null || whole === null) return null;
+  if (verb === 'open' && whole.heldBack.includes(entityId)) return null;
   const target = await deps.targets.find(org, entityId);
   if (!target?.enabled || !canBePart(target, deps.providers.manifest)) return null;
   const manifest = deps.providers.manifest(target.providerType);

@@ -44,6 +44,8 @@ async function requireEntities(
     if (entity === undefined) throw invalid(placeOf(part), 'is not an entity of this organization');
     if (!canBePart(entity, manifestOf))
       throw invalid(placeOf(part), 'must be a switch, door or light with hardware of its own');
+    if (lights.includes(part) && entity.entityType === 'door')
+      throw invalid(placeOf(part), 'must be a light or a switch: a door does not follow another one');
   }
 }
 

@@ -123,7 +123,10 @@ describe('an open of a portal', () => {
   it('switches its lights on, for their time, and does not mind one that fails', async () => {
     const door = await demoDoor();
     const light = await app.world.building(site.orgId, { entityType: 'light' });
-    const dark = await failing('unreachable');
+    const dark = await app.world.building(site.orgId, {
+      entityType: 'light',
+      config: { failure_rate: 1, failure_mode: 'unreachable' },
+    });
     const portal = await site.portal([door.entityId], {
       lights: [
         { entity_id: dark.entityId },
@@ -139,6 +142,56 @@ describe('an open of a portal', () => {
       async () => expect((await entity(light.entityId)).state).toMatchObject({ status: 'closed' }),
       soon,
     );
+  });
+
+  it('leaves off what a policy or a hold is against, and opens all the same', async () => {
+    const door = await demoDoor();
+    const [free, quiet, held] = await Promise.all(
+      [0, 1, 2].map(() => app.world.building(site.orgId, { entityType: 'light' })),
+    );
+    if (!free || !quiet || !held) throw new Error('three lights');
+    const forbid = `forbid (principal, action, resource == Entity::"${quiet.entityId}");`;
+    const send = (method: 'POST' | 'PUT', path: string, body: unknown) =>
+      app.request(method, path, { token: site.token, org: site.orgId, body });
+    const policy = await send('POST', `/orgs/${site.orgId}/policies`, {
+      policy_type: 'cedar',
+      config: { policy: forbid },
+    });
+    expect(policy.status, policy.text).toBe(201);
+    const hold = await send('PUT', `/entities/${held.entityId}/hold`, { mode: 'hold_closed' });
+    expect(hold.status, hold.text).toBe(200);
+    const lights = [free, quiet, held].map(({ entityId }) => ({ entity_id: entityId }));
+    const portal = await site.portal([door.entityId], { lights });
+    expect((await site.act(portal)).status).toBe(200);
+    await vi.waitFor(async () => expect(await site.demoCommands(free.entityId)).toEqual(['open']), soon);
+    const events = await site.events();
+    expect(events.find(({ resource_id }) => resource_id === portal)?.details.held_back).toEqual([
+      quiet.entityId,
+      held.entityId,
+    ]);
+    expect(await site.demoCommands(quiet.entityId)).toEqual([]);
+    expect(await site.demoCommands(held.entityId)).toEqual([]);
+  });
+
+  it('takes no door for a light: not when it is written, nor later', async () => {
+    const [door, vault] = [await demoDoor(), await demoDoor()];
+    const body = {
+      org_id: site.orgId,
+      integration_id: site.integrationId,
+      name: { en: 'Portal' },
+      device_metadata: {
+        kind: 'virtual_access_portal',
+        virtual_access: { openers: [{ entity_id: door.entityId }], lights: [{ entity_id: vault.entityId }] },
+      },
+    };
+    const refused = await app.request('POST', '/devices', { token: site.token, org: site.orgId, body });
+    expect(refused.status).toBe(400);
+    const light = await app.world.building(site.orgId, { entityType: 'light' });
+    const portal = await site.portal([door.entityId], { lights: [{ entity_id: light.entityId }] });
+    await app.db.query(`update entities set entity_type = 'door' where id = $1`, [light.entityId]);
+    expect((await site.act(portal)).status).toBe(200);
+    await app.db.query('select pg_sleep(0.5)');
+    expect(await site.demoCommands(light.entityId)).toEqual([]);
   });
 });
 
