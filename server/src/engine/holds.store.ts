@@ -1,6 +1,7 @@
 import type { Tx } from '../db/database.ts';
 import { sql } from '../db/sql.ts';
 import type { HoldWindow } from '../policy/open-holds.ts';
+import type { Room } from './started-work.ts';
 
 /** An organization whose holds are to be looked at. The claim is lost when they change meanwhile. */
 export interface HoldJob {
@@ -86,17 +87,45 @@ export interface DueOpen extends HeldEntity {
 }
 
 /** They come due again while the open provably never left, later and later, on whichever node. */
-export async function claimDueOpens(tx: Tx, limit: number): Promise<DueOpen[]> {
+export async function claimDueOpens(tx: Tx, { jobs, ofOneOrg, fullOrgIds }: Room): Promise<DueOpen[]> {
   return await tx.query<DueOpen>(sql`
     update held_open h set attempts = h.attempts + 1,
       due_at = now() + make_interval(secs => least(60, 6 * (h.attempts + 1)))
     from (
-      select org_id, entity_id from held_open where not opened and due_at <= now() order by due_at limit ${limit}
-      for update skip locked
+      select org_id, entity_id from held_open where not opened and due_at <= now() and (org_id, entity_id) in (
+        select org_id, entity_id from (
+          select org_id, entity_id, row_number() over (partition by org_id order by due_at) as place
+          from held_open where not opened and due_at <= now() and org_id <> all (${fullOrgIds}::text[])
+        ) ranked where place <= ${ofOneOrg}
+      ) order by due_at limit ${jobs} for update skip locked
     ) due
     where h.org_id = due.org_id and h.entity_id = due.entity_id
     returning h.org_id as "orgId", h.entity_id as "entityId", h.hold_id as "holdId", h.window_day as "windowDay",
       h.attempts`);
+}
+
+/** One open for one window of a hold. */
+export function holdKeyOf({ holdId, windowDay, entityId }: HeldEntity): string {
+  return `hold:${holdId}:${windowDay}:${entityId}`;
+}
+
+/**
+ * How far the open of this window is; null when it was never let through, or provably never left. The intent knows it
+ * before the row does, and when a lockdown has taken the row away meanwhile.
+ */
+export async function findWindowProgress(
+  tx: Tx,
+  orgId: string,
+  held: HeldEntity,
+): Promise<'under way' | 'settled' | null> {
+  const { opened, state } = await tx.one<{ opened: boolean; state: string | null }>(sql`
+    select exists (select from held_open where org_id = ${orgId} and entity_id = ${held.entityId} and opened
+        and hold_id = ${held.holdId} and window_day = ${held.windowDay}) as opened,
+      (select state from intents where org_id = ${orgId} and principal_id = 'system'
+        and idempotency_key = ${holdKeyOf(held)}) as state`);
+  if (opened) return 'settled';
+  if (state === null || state === 'not_sent') return null;
+  return state === 'dispatching' ? 'under way' : 'settled';
 }
 
 /** With whose rights a hold opens, and whether they confirmed it. */

@@ -1,22 +1,20 @@
 import { originOf, recordEvent } from '../audit/audit.store.ts';
 import { findOrgScope } from '../auth/principal.store.ts';
-import { findStandingPrincipal } from '../auth/standing-principal.store.ts';
 import { type OrgScope, systemCall } from '../kernel/call.ts';
 import type { Logger } from '../kernel/logger.ts';
-import { createTicker, type Ticker } from '../kernel/ticker.ts';
+import type { Ticker } from '../kernel/ticker.ts';
 import { ulid } from '../kernel/ulid.ts';
 import { nextWindowChange, openHoldOf } from '../policy/open-holds.ts';
-import type { Reason } from '../policy/typed-rules.ts';
 import { actionDetails, conduct, type DecidedAction, deadlineMs } from './carry-out.ts';
-import { type DecisionFacts, decide } from './decide.ts';
 import type { EngineDeps } from './engine.ts';
+import { type Refusal, refusalOf } from './hold-standing.ts';
 import {
   claimDueHoldJobs,
   claimDueOpens,
   type DueOpen,
-  findHoldSetter,
   forgetIdleHoldJob,
   type HoldJob,
+  holdKeyOf,
   holdThese,
   keepClaim,
   listHoldPlaces,
@@ -24,6 +22,7 @@ import {
   releaseOthers,
 } from './holds.store.ts';
 import { openersOf } from './portals.ts';
+import { type Claimed, createStartedWork } from './started-work.ts';
 import { systemIntent } from './system-intent.ts';
 
 const lookEveryMs = 500;
@@ -31,14 +30,27 @@ const batch = 50;
 
 /** Opens what is to be held open when its window begins, once for each window, and has it closed at the end. */
 export function createHolds(deps: EngineDeps, logger: Logger): Ticker {
-  const work = async (): Promise<void> => {
-    const jobs = await deps.db.asService((tx) => claimDueHoldJobs(tx, batch));
-    for (const job of jobs) await lookAt(deps, job);
-    const due = await deps.db.asService((tx) => claimDueOpens(tx, batch));
-    await Promise.all(due.map((open) => openHeld(deps, logger, open)));
-  };
-  const trouble = 'the holds could not be looked at; it is tried again';
-  return createTicker({ everyMs: lookEveryMs, work, logger, trouble });
+  return createStartedWork<DueOpen & Claimed>({
+    everyMs: lookEveryMs,
+    first: () => lookAtHolds(deps, logger),
+    claim: async (room) => {
+      const claimedMs = deps.clock.monotonicMs();
+      const due = await deps.db.asService((tx) => claimDueOpens(tx, room));
+      return due.map((open) => ({ ...open, claimedMs }));
+    },
+    work: (open) => openHeld(deps, logger, open),
+    logger,
+    trouble: 'the holds could not be looked at; it is tried again',
+  });
+}
+
+async function lookAtHolds(deps: EngineDeps, logger: Logger): Promise<void> {
+  const jobs = await deps.db.asService((tx) => claimDueHoldJobs(tx, batch));
+  for (const job of jobs) {
+    await lookAt(deps, job).catch((error: unknown) => {
+      logger.warn({ err: error, org_id: job.orgId }, 'the holds of an organization could not be looked at');
+    });
+  }
 }
 
 /** Writes down what is to be open now. Read after the claim, so what it does not see changes the claim. */
@@ -62,7 +74,7 @@ async function lookAt(deps: EngineDeps, job: HoldJob): Promise<void> {
   });
 }
 
-async function openHeld(deps: EngineDeps, logger: Logger, due: DueOpen): Promise<void> {
+async function openHeld(deps: EngineDeps, logger: Logger, due: DueOpen & Claimed): Promise<void> {
   try {
     if (await isSettled(deps, due)) await deps.db.inOrg(due.orgId, (tx) => markOpened(tx, due));
   } catch (error) {
@@ -71,19 +83,18 @@ async function openHeld(deps: EngineDeps, logger: Logger, due: DueOpen): Promise
 }
 
 /** Whether nothing more is to be sent for this window: it was delivered, refused, or its outcome is unknown. */
-async function isSettled(deps: EngineDeps, due: DueOpen): Promise<boolean> {
+async function isSettled(deps: EngineDeps, due: DueOpen & Claimed): Promise<boolean> {
   const org: OrgScope | null = await deps.db.inOrg(due.orgId, (tx) => findOrgScope(tx, due.orgId));
   const action = org === null ? null : await decidedOpen(deps, org, due);
   if (action === null) return false;
   const startedMs = deps.clock.monotonicMs();
   // One key for one window: whatever two nodes or a crash make of it, T1 lets one open through.
-  const key = `hold:${due.holdId}:${due.windowDay}:${due.entityId}`;
-  const intent = systemIntent(action, key, { hold_id: due.holdId });
+  const intent = systemIntent(action, holdKeyOf(due), { hold_id: due.holdId });
   const verdict = await deps.intents.open(intent);
   if (verdict.kind === 'exists') return verdict.stored.state !== 'dispatching';
   // Anything else is a race with a change of the organization.
   if (verdict.kind !== 'opened') return false;
-  const until = { startedMs, untilMs: startedMs + deadlineMs };
+  const until = { startedMs, untilMs: due.claimedMs + deadlineMs };
   return (await conduct(deps, action, intent, until)).delivery.kind !== 'not_sent';
 }
 
@@ -107,39 +118,6 @@ async function decidedOpen(deps: EngineDeps, org: OrgScope, due: DueOpen): Promi
   if (refusal === null) return action;
   if (due.attempts === 1) await recordDenial(deps, action, due, refusal);
   return null;
-}
-
-type Refusal = Pick<Reason, 'policyId' | 'policyType' | 'message'>;
-
-const setterGone: Refusal = {
-  policyId: null,
-  policyType: 'hold_setter',
-  message: 'who set the hold is gone, or the key they set it with',
-};
-
-/**
- * A hold opens with the rights that whoever set it has now. Null when that is enough. What they confirmed when they set
- * it stays confirmed; nobody else has, so what asks for consent is not opened.
- */
-async function refusalOf(
-  { db }: EngineDeps,
-  holdId: string,
-  facts: Omit<DecisionFacts, 'principal'> & { readonly org: OrgScope },
-): Promise<Refusal | null> {
-  const { org } = facts;
-  const { principal, confirmed } = await db.inOrg(org.path, async (tx) => {
-    const setter = await findHoldSetter(tx, org.id, holdId);
-    if (!setter?.userId) return { principal: null, confirmed: false };
-    const { userId, keyId } = setter;
-    return {
-      principal: await findStandingPrincipal(tx, org, { userId, keyId }),
-      confirmed: setter.confirmed,
-    };
-  });
-  if (principal === null) return setterGone;
-  const { effect, reasons } = decide({ ...facts, principal });
-  if (effect === 'allow' || (effect === 'confirm' && confirmed)) return null;
-  return reasons.find((reason) => reason.effect === effect) ?? setterGone;
 }
 
 async function recordDenial(

@@ -1,13 +1,13 @@
 import { AppError, invalid, notFound } from '../kernel/app-error.ts';
 import { type OrgScope, type Principal, principalId } from '../kernel/call.ts';
 import { sha256Canonical } from '../kernel/canonical-json.ts';
-import { openHoldOf } from '../policy/open-holds.ts';
 import { mayOpen } from '../policy/verb-rules.ts';
 import type { ProviderManifest, Verb } from '../providers/provider.ts';
 import { pulseOwnerOf } from '../providers/record-rules.ts';
 import { actionIdOf, pulseSeconds, resolveToggle, verbOf } from './action.rules.ts';
 import { type Decision, decide } from './decide.ts';
 import type { EngineDeps } from './engine.ts';
+import { isHeldOpen } from './hold-standing.ts';
 import type { OpenerInterval } from './intents.store.ts';
 import { type HeldBack, heldBackLights } from './portal-lights.ts';
 import { findPortalStatus, openersOf } from './portals.ts';
@@ -63,7 +63,7 @@ export async function prepareAction(
     verb,
     actionId,
     // What is held open is not closed again by an open.
-    pulseSeconds: openHoldOf(policies, target, nowMs) === null ? pulse : null,
+    pulseSeconds: pulse !== null && (await isHeldOpen(deps, org, target, policies)) ? null : pulse,
     minIntervalMs: mayOpen(verb) ? minIntervalMs(target, manifest) : 0,
     fingerprint: sha256Canonical([
       org.id,

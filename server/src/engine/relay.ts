@@ -2,11 +2,11 @@ import { findOrgScope } from '../auth/principal.store.ts';
 import { sha256Canonical } from '../kernel/canonical-json.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { ulid } from '../kernel/ulid.ts';
-import { openHoldOf } from '../policy/open-holds.ts';
 import type { Command, Delivery, ProviderManifest } from '../providers/provider.ts';
 import { actionIdOf } from './action.rules.ts';
 import { actionDetails, conduct, type DecidedAction } from './carry-out.ts';
 import type { EngineDeps } from './engine.ts';
+import { isHeldOpen } from './hold-standing.ts';
 import type { NewIntent } from './intents.store.ts';
 import { canBePart } from './portals.ts';
 import { closeAfterMs, minIntervalMs } from './prepare-action.ts';
@@ -98,7 +98,7 @@ async function partOf(deps: EngineDeps, request: RelayRequest): Promise<PartOfCo
   if (!target?.enabled || !canBePart(target, deps.providers.manifest)) return null;
   const manifest = deps.providers.manifest(target.providerType);
   if (!manifest?.actions.includes(verb)) return null;
-  const held = openHoldOf(await deps.policies.snapshot(org), target, deps.clock.millis()) !== null;
+  const held = await isHeldOpen(deps, org, target, await deps.policies.snapshot(org));
   const pulse = held ? null : pulseSeconds;
   return { whole, manifest, action: { org, target, verb, actionId: actionIdOf(verb), pulseSeconds: pulse } };
 }
