@@ -14,6 +14,7 @@ import {
 } from '../../kernel/resource-input.ts';
 import { pickText } from '../../kernel/text.ts';
 import { ulid } from '../../kernel/ulid.ts';
+import { requirePolicyRights } from '../../policy/policed-devices.ts';
 import type { ProviderManifest } from '../../providers/provider.ts';
 import {
   hardwareIdOf,
@@ -22,6 +23,7 @@ import {
   requireFittingMetadata,
 } from '../../providers/record-rules.ts';
 import { requireFittingParts } from './device-parts.ts';
+import { isOther } from './devices.rules.ts';
 import {
   type Device,
   type DeviceFilters,
@@ -85,10 +87,10 @@ export function createDevicesService(deps: DevicesDeps): DevicesService {
       return { providerType, schema, data: device.deviceMetadata };
     },
     create: (call, org, input) => createDevice(deps, call, org, input),
-    update: (call, org, id, input) => changeDevice(deps, call, org, id, editing(deps, org, input)),
+    update: (call, org, id, input) => changeDevice(deps, call, org, id, editing(deps, call, org, input)),
     remove: (call, org, id, recursive) => changeDevice(deps, call, org, id, deleting(recursive)),
     restore: (call, org, id) => changeDevice(deps, call, org, id, restoring),
-    purge: (call, org, id, recursive) => changeDevice(deps, call, org, id, purging(recursive)),
+    purge: (call, org, id, recursive) => changeDevice(deps, call, org, id, purging(call, org, recursive)),
   };
 }
 
@@ -165,7 +167,8 @@ async function changeDevice(
   change: DeviceChange,
 ): Promise<Device> {
   requireUnlimited(principalOf(call));
-  return deps.db.inOrg(org.id, async (tx) => {
+  // The path too: its steward may be one of an organization above.
+  return deps.db.inOrg(org.path, async (tx) => {
     const found = await lockDevice(tx, org.id, id);
     if (found === null || (change.of === 'live' && found.deletedAt !== null)) throw notFound();
     const { device, details } = await change.work(tx, found);
@@ -174,7 +177,7 @@ async function changeDevice(
   });
 }
 
-function editing(deps: DevicesDeps, org: OrgScope, input: UpdateDeviceRequest): DeviceChange {
+function editing(deps: DevicesDeps, call: Call, org: OrgScope, input: UpdateDeviceRequest): DeviceChange {
   const edit = {
     ...(input.name === undefined ? {} : { name: parseResourceName(input.name, org.defaultLocale) }),
     ...(input.external_id === undefined ? {} : { externalId: parseExternalId(input.external_id) }),
@@ -189,6 +192,8 @@ function editing(deps: DevicesDeps, org: OrgScope, input: UpdateDeviceRequest): 
       if (changed.length === 0) return { device, details: { changed } };
       const manifest = await requireFitting(deps, tx, device, edit);
       const edited = { ...device, ...edit };
+      if (isOther(manifest, device, edited))
+        await requirePolicyRights(tx, principalOf(call), org, { deviceId: device.id });
       const hardwareId = hardwareIdOf(manifest, edited);
       const updated = await refuseTakenExternalId(updateDevice(tx, device.orgId, { ...edited, hardwareId }));
       return { device: updated, details: { changed } };
@@ -243,12 +248,13 @@ const restoring: DeviceChange = {
   },
 };
 
-function purging(recursive: boolean): DeviceChange {
+function purging(call: Call, org: OrgScope, recursive: boolean): DeviceChange {
   return {
     type: 'device.purged',
     of: 'all',
     async work(tx, device) {
       const { orgId, id } = device;
+      await requirePolicyRights(tx, principalOf(call), org, { deviceId: id });
       if (!recursive && (await hasEntities(tx, orgId, id, 'all'))) throw hasChildren();
       const entityIds = recursive ? await purgeEntities(tx, orgId, id) : [];
       await purgeDevice(tx, orgId, id);

@@ -12,6 +12,7 @@ import {
 import { Secret } from '../../kernel/secret.ts';
 import { pickText } from '../../kernel/text.ts';
 import { ulid } from '../../kernel/ulid.ts';
+import { requirePolicyRights } from '../../policy/policed-devices.ts';
 import type { Secrets } from '../../secrets/secret-store.ts';
 import { deleteParts, hasParts, purgeParts } from './integration-parts.store.ts';
 import { requireManifest, requireShape } from './integrations.rules.ts';
@@ -75,7 +76,8 @@ export async function changeIntegration(
   change: IntegrationChange,
 ): Promise<Integration> {
   requireUnlimited(principalOf(call));
-  return deps.db.inOrg(org.id, async (tx) => {
+  // The path too: a device may have its steward in an organization above.
+  return deps.db.inOrg(org.path, async (tx) => {
     const found = await lockIntegration(tx, org.id, id);
     if (found === null || (change.of === 'live' && found.deletedAt !== null)) throw notFound();
     const { integration, details } = await change.work(tx, found);
@@ -148,13 +150,19 @@ export const restoring: IntegrationChange = {
   },
 };
 
-export function purging({ secrets }: IntegrationsDeps, recursive: boolean): IntegrationChange {
+export function purging(
+  { secrets }: IntegrationsDeps,
+  call: Call,
+  org: OrgScope,
+  recursive: boolean,
+): IntegrationChange {
   return {
     type: 'integration.purged',
     of: 'all',
     async work(tx, integration) {
       const { orgId, id } = integration;
       if (!recursive && (await hasParts(tx, orgId, id, 'all'))) throw hasChildren();
+      await requirePolicyRights(tx, principalOf(call), org, { integrationId: id });
       const parts = recursive ? await purgeParts(tx, orgId, id) : {};
       await secrets.purge(tx, orgId, id);
       await purgeIntegration(tx, orgId, id);

@@ -87,7 +87,7 @@ export function createIntegrationsService(deps: IntegrationsDeps): IntegrationsS
       described(changeIntegration(deps, call, org, id, deleting(recursive))),
     restore: (call, org, id) => described(changeIntegration(deps, call, org, id, restoring)),
     purge: (call, org, id, recursive) =>
-      described(changeIntegration(deps, call, org, id, purging(deps, recursive))),
+      described(changeIntegration(deps, call, org, id, purging(deps, call, org, recursive))),
     readSecrets: (call, org, id) => readSecrets(deps, call, org, id),
     providerTypes: () =>
       deps.providerTypes.map((providerType) => ({ providerType, name: deps.providerLabel(providerType) })),

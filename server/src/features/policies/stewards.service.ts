@@ -1,7 +1,8 @@
 import { originOf, recordEvent } from '../../audit/audit.store.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import { AppError, notFound } from '../../kernel/app-error.ts';
-import { type Call, hasRole, type OrgScope, principalOf } from '../../kernel/call.ts';
+import { type Call, type OrgScope, principalOf } from '../../kernel/call.ts';
+import { isAdministratorAt } from '../../policy/policed-devices.ts';
 import {
   type DevicePlace,
   findPhysicalDevice,
@@ -42,11 +43,9 @@ function required(device: PhysicalDevice | null): PhysicalDevice {
 }
 
 /** An administrator of where it is held: one of an organization below does not end it. */
-function requireMayRelease(call: Call, { id, path }: OrgScope, { steward }: PhysicalDevice): void {
+function requireMayRelease(call: Call, org: OrgScope, { steward }: PhysicalDevice): void {
   const principal = principalOf(call);
-  const orgId = steward?.orgId ?? id;
-  const home = { id: orgId, path: path.slice(0, path.indexOf(orgId) + 1) };
-  if (hasRole(principal, home, 'admin')) return;
+  if (isAdministratorAt(principal, org, steward?.orgId ?? org.id)) return;
   if (steward?.userId !== principal.userId)
     throw new AppError('forbidden', 'only the steward or an administrator can end a stewardship');
 }
