@@ -15,6 +15,8 @@ export interface Hold {
   readonly id: string;
   readonly orgId: string;
   readonly deviceId: string;
+  /** Of the device, where it is known world-wide: one that keeps all of it closed binds all devices that are the same. */
+  readonly hardwareId?: string | null;
   /** Null: the device as a whole. */
   readonly entityId: string | null;
   readonly mode: HoldMode;

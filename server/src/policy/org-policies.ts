@@ -132,6 +132,8 @@ export function indexPolicies(
   const openHolds = new Map<string, OpenHold[]>();
   for (const hold of holds) {
     if (hold.mode === 'hold_open') append(openHolds, hold.deviceId, openHold(zone, hold));
+    else if (hold.entityId === null && hold.hardwareId)
+      append(byHardware, hold.hardwareId, closedHold(zone, hold));
     else append(byDevice, hold.deviceId, closedHold(zone, hold));
   }
   const locked = lockdown === null ? null : lockdownPolicy(zone, lockdown);

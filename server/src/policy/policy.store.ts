@@ -27,9 +27,10 @@ export async function listEnabledPolicies(tx: Tx, orgId: string): Promise<Stored
 
 export async function listHolds(tx: Tx, orgId: string): Promise<Hold[]> {
   return await tx.query<Hold>(sql`
-    select id, org_id as "orgId", device_id as "deviceId", entity_id as "entityId", mode, kind, until, recurrence,
-      reason, include_lights as "includeLights"
-    from door_holds where org_id = ${orgId} order by id`);
+    select h.id, h.org_id as "orgId", h.device_id as "deviceId", d.hardware_id as "hardwareId",
+      h.entity_id as "entityId", h.mode, h.kind, h.until, h.recurrence, h.reason, h.include_lights as "includeLights"
+    from door_holds h join devices d on d.org_id = h.org_id and d.id = h.device_id
+    where h.org_id = ${orgId} order by h.id`);
 }
 
 export async function findLockdown(tx: Tx, orgId: string): Promise<Lockdown | null> {

@@ -12,6 +12,7 @@ import { type Opening, type PermissionDeps, requirePermission } from './hold-per
 import { type HoldTerms, parseHold } from './holds.rules.ts';
 import {
   deleteHold,
+  findHoldOfHardware,
   type HoldTarget,
   insertHold,
   listHoldsOfDevice,
@@ -74,13 +75,13 @@ async function deviceTarget(tx: Tx, call: Call, org: OrgScope, id: string): Prom
   return target;
 }
 
-/** For an entity also the one of its device. */
+/** For an entity also the one of its device; for both also what keeps the hardware closed. */
 async function find(tx: Tx, { clock }: HoldsDeps, org: OrgScope, target: HoldTarget): Promise<Held> {
   const holds = await listHoldsOfDevice(tx, org.id, target.deviceId, clock.now());
   const hold =
     holds.find(({ entityId }) => entityId === target.entityId) ??
     holds.find(({ entityId }) => entityId === null) ??
-    null;
+    (await findHoldOfHardware(tx, org.id, target.deviceId, clock.now()));
   return { target, hold };
 }
 

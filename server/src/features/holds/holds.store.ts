@@ -1,5 +1,5 @@
 import type { Tx } from '../../db/database.ts';
-import { sql } from '../../db/sql.ts';
+import { type SqlQuery, sql } from '../../db/sql.ts';
 import type { Hold, Lockdown } from '../../policy/hold-rules.ts';
 
 /** What a hold is set on: an entity of a device, or the device as a whole. */
@@ -58,6 +58,22 @@ export function listHoldsOfDevice(tx: Tx, orgId: string, deviceId: string, now: 
     from door_holds where org_id = ${orgId} and device_id = ${deviceId} and (until is null or until > ${now})`);
 }
 
+/** Of another device that is the same one: what keeps that closed keeps this closed. */
+export function findHoldOfHardware(tx: Tx, orgId: string, deviceId: string, now: Date): Promise<Hold | null> {
+  return tx.maybeOne<Hold>(sql`
+    select h.id, h.org_id as "orgId", h.device_id as "deviceId", h.entity_id as "entityId", h.mode, h.kind, h.until,
+      h.recurrence, h.reason, h.include_lights as "includeLights"
+    from door_holds h where ${ofHardware(orgId, deviceId)} and (h.until is null or h.until > ${now})
+    order by h.id limit 1`);
+}
+
+/** Deleted devices too: their holds bind as long as they can be restored. */
+function ofHardware(orgId: string, deviceId: string): SqlQuery {
+  return sql`h.org_id = ${orgId} and h.entity_id is null and h.mode = 'hold_closed' and h.device_id in (
+    select same.id from devices d join devices same on same.org_id = d.org_id and same.hardware_id = d.hardware_id
+    where d.org_id = ${orgId} and d.id = ${deviceId})`;
+}
+
 /** What can be opened of a device. */
 export function listOpenable(
   tx: Tx,
@@ -87,16 +103,16 @@ export async function spendConfirmation(tx: Tx, orgId: string, proof: HoldProof)
   return spent === 1;
 }
 
-/** True when there was one. */
+/** Of a device as a whole: also what keeps it closed as another device that is the same one. True when there was one. */
 export async function deleteHold(
   tx: Tx,
   orgId: string,
   { deviceId, entityId }: HoldTarget,
 ): Promise<boolean> {
-  const gone = await tx.execute(sql`
-    delete from door_holds
-    where org_id = ${orgId} and device_id = ${deviceId} and entity_id is not distinct from ${entityId}`);
-  return gone > 0;
+  const here = sql`
+    h.org_id = ${orgId} and h.device_id = ${deviceId} and h.entity_id is not distinct from ${entityId}`;
+  const which = entityId === null ? sql`(${here}) or (${ofHardware(orgId, deviceId)})` : here;
+  return (await tx.execute(sql`delete from door_holds h where ${which}`)) > 0;
 }
 
 export async function insertHold(tx: Tx, hold: Hold, setter: HoldSetter): Promise<void> {

@@ -176,4 +176,129 @@ describe('a physical device', () => {
     );
     expect(answers.map((answer) => answer.status).sort()).toEqual([201, 403, 403, 403]);
   });
+
+  it('is the same one however its id is written', async () => {
+    const first = await device(parent, cloud, { external_id: 'b48a0a1cd978' });
+    await made(parent, `${first.path}/policies`, quiet);
+    for (const external_id of [
+      'B48A0A1CD978',
+      'b4:8a:0a:1c:d9:78',
+      'B4-8A-0A-1C-D9-78',
+      'b48a.0a1c.d978',
+      'b48a0a1cd978:0',
+      'b48a0a1cd978_1',
+      'b4:8a:0a:1c:d9:78:0',
+      'shellyplus1-B48A0A1CD978',
+    ]) {
+      const same = await device(parent, cloud, { external_id });
+      expect(await status(parent, same), external_id).toMatchObject({ physical_device_id: first.id });
+      expect(await decision(parent, same), external_id).toBe('deny');
+    }
+    const other = await device(parent, cloud, { external_id: 'b48a0a1cd979:0' });
+    expect(await decision(parent, other)).toBe('allow');
+  });
+
+  it('is not parted from its policies by those who do not manage them', async () => {
+    const policed = await device(parent, cloud, { external_id: 'f8032abe41fc' });
+    await made(parent, `${policed.path}/policies`, quiet);
+    const roles = ['read', 'create', 'update', 'delete'].map((verb) => `devices:${verb}`);
+    const handy = await person(parent.orgId, ...roles);
+    const manager = await person(parent.orgId, 'policies:manage', ...roles);
+    const become = (by: Person, body: object) => send(by, 'PUT', `/devices/${policed.id}`, body);
+    const other = { external_id: 'eeeeeeeeeeee' };
+    expect(await become(handy, other)).toMatchObject({ status: 403, body: { error_code: 'forbidden' } });
+    expect((await become(handy, { name: { en: 'Yard' }, external_id: 'F8:03:2A:BE:41:FC' })).status).toBe(
+      200,
+    );
+    // The role alone: the policies are the steward's.
+    expect((await become(manager, other)).status).toBe(403);
+    const purge = (by: Person) => send(by, 'DELETE', `/devices/${policed.id}/purge?recursive=true`);
+    expect([(await purge(handy)).status, (await purge(manager)).status]).toEqual([403, 403]);
+    expect((await send(handy, 'DELETE', `/devices/${policed.id}?recursive=true`)).status).toBe(200);
+    expect([(await purge(handy)).status, (await purge(manager)).status]).toEqual([403, 403]);
+    const next = await device(parent, cloud, { external_id: 'f8032abe41fc' });
+    expect(await decision(parent, next)).toBe('deny');
+    expect((await purge(parent)).status).toBe(200);
+    expect(await decision(parent, next)).toBe('allow');
+  });
+
+  it('is asked of its steward above by those below, and without policies of anybody who may', async () => {
+    const identity = { external_id: '18032abe41fc' };
+    const below = await device(child, cloud, identity);
+    await made(child, `${below.path}/policies`, quiet);
+    expect((await send(child, 'POST', `${below.path}/steward/release`, {})).status).toBe(204);
+    const above = await device(parent, cloud, identity);
+    await made(parent, `${above.path}/policies`, { ...quiet, enabled: false });
+    const become = (by: Person, { id }: Device) =>
+      send(by, 'PUT', `/devices/${id}`, { external_id: '18032abe41f0' });
+    expect((await become(child, below)).status).toBe(403);
+    expect((await send(child, 'DELETE', `/devices/${below.id}/purge?recursive=true`)).status).toBe(403);
+    const free = await device(child, cloud, identity);
+    expect((await become(child, free)).status).toBe(200);
+    expect((await become(parent, above)).status).toBe(200);
+    expect((await become(child, below)).status).toBe(200);
+  });
+
+  it('does not lose its policies with its integration to those who do not manage them', async () => {
+    const policed = await device(parent, cloud, { external_id: '28032abe41fc' });
+    await made(parent, `${policed.path}/policies`, quiet);
+    const handy = await person(parent.orgId, 'integrations:read', 'integrations:delete');
+    const integration = policed.path.slice(0, policed.path.indexOf('/devices'));
+    const purge = (by: Person) => send(by, 'DELETE', `${integration}/purge?recursive=true`);
+    expect(await purge(handy)).toMatchObject({ status: 403, body: { error_code: 'forbidden' } });
+    expect((await send(handy, 'DELETE', `${integration}?recursive=true`)).status).toBe(200);
+    expect((await purge(handy)).status).toBe(403);
+    expect((await purge(parent)).status).toBe(200);
+  });
+
+  it('that is held closed as a whole is closed by whichever device, here and below, and at once', async () => {
+    const identity = { external_id: '38032abe41fc' };
+    const [first, second] = [await device(parent, cloud, identity), await device(parent, cloud, identity)];
+    const below = await device(child, cloud, identity);
+    const other = await device(child, cloud, { external_id: '38032abe41f0' });
+    const decisions = async () => [
+      await decision(parent, first),
+      await decision(parent, second),
+      await decision(child, below),
+      await decision(child, other),
+    ];
+    const hold = (by: Person, { id }: Device, mode: string) =>
+      send(by, 'PUT', `/devices/${id}/hold`, { mode });
+    const free = ['allow', 'allow', 'allow', 'allow'];
+    const closed = ['deny', 'deny', 'deny', 'allow'];
+    expect(await decisions()).toEqual(free);
+    const { body } = await hold(parent, first, 'hold_closed');
+    expect(await decisions()).toEqual(closed);
+    expect((await send(parent, 'GET', `/devices/${second.id}/hold`)).body).toEqual({
+      ...body,
+      device_id: second.id,
+    });
+    const become = (externalId: string) =>
+      send(parent, 'PUT', `/devices/${first.id}`, { external_id: externalId });
+    await become('38032abe41f0');
+    expect(await decisions()).toEqual(['deny', 'allow', 'allow', 'deny']);
+    await become('38032abe41fc');
+    expect(await decisions()).toEqual(closed);
+    await send(parent, 'DELETE', `/devices/${first.id}?recursive=true`);
+    expect((await decisions()).slice(1)).toEqual(closed.slice(1));
+    expect((await hold(parent, second, 'normal')).status).toBe(200);
+    expect((await decisions()).slice(1)).toEqual(free.slice(1));
+    await hold(child, below, 'hold_closed');
+    expect((await decisions()).slice(1)).toEqual(['allow', 'deny', 'allow']);
+    await hold(child, below, 'normal');
+    await hold(parent, second, 'hold_closed');
+    expect((await decisions()).slice(1)).toEqual(closed.slice(1));
+    await send(parent, 'DELETE', `/devices/${second.id}/purge?recursive=true`);
+    expect((await decisions()).slice(2)).toEqual(['allow', 'allow']);
+  });
+
+  it('that is held in part, or open, is so by that device only', async () => {
+    const identity = { external_id: '48032abe41fc' };
+    const [first, second] = [await device(parent, cloud, identity), await device(parent, cloud, identity)];
+    await send(parent, 'PUT', `/entities/${first.entityId}/hold`, { mode: 'hold_closed' });
+    expect([await decision(parent, first), await decision(parent, second)]).toEqual(['deny', 'allow']);
+    await send(parent, 'PUT', `/entities/${first.entityId}/hold`, { mode: 'normal' });
+    expect((await send(parent, 'PUT', `/devices/${first.id}/hold`, { mode: 'hold_open' })).status).toBe(200);
+    expect((await send(parent, 'GET', `/devices/${second.id}/hold`)).body).toMatchObject({ mode: 'normal' });
+  });
 });
