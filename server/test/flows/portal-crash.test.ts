@@ -9,6 +9,16 @@ import { makeTestDir } from '../support/test-cluster.ts';
 
 const soon = { timeout: 60_000, interval: 100 };
 
+/** Whoever writes down a part of a command waits for a lock that the test holds. */
+const waitingParts = `
+  create function wait_here() returns trigger language plpgsql as $$
+  begin
+    perform pg_advisory_xact_lock(4711);
+    return new;
+  end $$;
+  create trigger wait_here before insert on intents for each row
+    when (new.details ? 'part_of') execute function wait_here();`;
+
 interface Portal {
   readonly portal: string;
   readonly opener: string;
@@ -50,14 +60,14 @@ describe('kill -9 during the open of a portal', () => {
   };
 
   it('between the portal and its opener: nothing is sent, then or later, and the open is unknown', async () => {
-    const ids = await createPortal(client(), service.ready.org_id, { min_interval_ms: 1 });
+    const ids = await createPortal(client(), service.ready.org_id, {});
     await open(ids.portal);
     const before = await events(ids);
     expect(before).toHaveLength(2);
 
-    // Whoever wants to send through this integration now waits here.
+    await db.query(waitingParts);
     await db.query('begin');
-    await db.query('select from dispatch_intervals for update');
+    await db.query('select pg_advisory_xact_lock(4711)');
     const lost = open(ids.portal).catch(() => null);
     const isWaiting = `select pid from pg_stat_activity where wait_event_type = 'Lock'`;
     await vi.waitFor(async () => expect((await db.query(isWaiting)).rows).toHaveLength(1), soon);
@@ -67,6 +77,7 @@ describe('kill -9 during the open of a portal', () => {
     await db.query(`select pg_terminate_backend(pid) from (${isWaiting}) as waiting`);
     await vi.waitFor(async () => expect((await db.query(isWaiting)).rows).toHaveLength(0), soon);
     await db.query('rollback');
+    await db.query('drop function wait_here cascade');
 
     service = await startService(env);
     await vi.waitFor(async () => expect(await events(ids)).toHaveLength(3), soon);
