@@ -63,6 +63,9 @@ const recursive = Type.Object({
 });
 
 const deviceOperation = { tag: 'Devices', auth: 'principal', agents: false, org: 'header' } as const;
+const policyRights =
+  'that takes the role policies:manage and, where the device has a steward, to be that or an administrator where the ' +
+  'stewardship is held';
 const onDevice = { ...deviceOperation, params: IdParams, responses: { 200: Device } } as const;
 
 export const deviceOperations = [
@@ -135,7 +138,9 @@ export const deviceOperations = [
     method: 'PUT',
     path: '/devices/{id}',
     summary: 'Change a device',
-    description: 'What is left out stays; null clears the external id and the metadata; an object replaces.',
+    description:
+      'What is left out stays; null clears the external id and the metadata; an object replaces. A device that has ' +
+      `policies takes them along when it becomes other hardware: ${policyRights}.`,
     role: 'devices:update',
     body: UpdateDeviceRequest,
     errors: ['already_exists'],
@@ -168,7 +173,9 @@ export const deviceOperations = [
     method: 'DELETE',
     path: '/devices/{id}/purge',
     summary: 'Remove a device for good',
-    description: 'Deleted entities count as well: without `recursive` it must have none at all.',
+    description:
+      'Deleted entities count as well: without `recursive` it must have none at all. A device that has policies takes ' +
+      `them along: ${policyRights}.`,
     role: 'devices:delete',
     query: recursive,
     errors: ['has_children'],

@@ -110,8 +110,10 @@ const rights =
   'else’s consent refuses it too, because a hold can not be consented to. When a window begins it is decided again, ' +
   'with the rights that whoever set the hold (and their key) has by then; what they confirmed stays confirmed.';
 const effects =
-  'hold_closed refuses every open, with the id of the hold. hold_open opens the door when its time begins and leaves ' +
-  'it open without a pulse; at its end the door is closed. A close by a caller is always carried out, and the hold ' +
+  'hold_closed refuses every open, with the id of the hold; of a device as a whole it does so for all devices of the ' +
+  'organization and of those below that are the same hardware, and the mode normal on any of them here lifts it. ' +
+  'hold_open opens the door when its time begins and leaves it open without a pulse; at its end the door is closed. ' +
+  'A close by a caller is always carried out, and the hold ' +
   `stays: the door is opened again by a caller, or when the next window begins. ${rights} ${egress}`;
 const confirmHeader = {
   name: 'X-Service-Confirm',

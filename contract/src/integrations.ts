@@ -213,7 +213,9 @@ export const integrationOperations = [
     method: 'DELETE',
     path: '/integrations/{id}/purge',
     summary: 'Remove an integration and its secrets for good',
-    description: 'Deleted parts count as well: without `recursive` it must have none at all.',
+    description:
+      'Deleted parts count as well: without `recursive` it must have none at all. Devices that have policies go only by ' +
+      'those who may purge them.',
     role: 'integrations:delete',
     query: recursive,
     errors: ['has_children'],

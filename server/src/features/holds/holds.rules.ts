@@ -3,6 +3,7 @@ import { invalid } from '../../kernel/app-error.ts';
 import { parseInstant } from '../../kernel/clock.ts';
 import { cleanText } from '../../kernel/text.ts';
 import type { Hold, HoldKind } from '../../policy/hold-rules.ts';
+import type { OrgPolicies } from '../../policy/org-policies.ts';
 import type { PolicySnapshot } from '../../policy/typed-rules.ts';
 
 export type HoldTerms = Pick<Hold, 'mode' | 'kind' | 'until' | 'recurrence' | 'reason' | 'includeLights'>;
@@ -58,15 +59,13 @@ export function parseReason(text: string | null): string | null {
 
 /** The policies there would be if this hold were not there. */
 export function withoutHold({ orgs }: PolicySnapshot, holdId: string): PolicySnapshot {
+  const others = (index: OrgPolicies['byDevice']) =>
+    new Map([...index].map(([key, policies]) => [key, policies.filter(({ id }) => id !== holdId)]));
   return {
     orgs: orgs.map((org) => ({
       ...org,
-      byDevice: new Map(
-        [...org.byDevice].map(([deviceId, policies]) => [
-          deviceId,
-          policies.filter(({ id }) => id !== holdId),
-        ]),
-      ),
+      byDevice: others(org.byDevice),
+      byHardware: others(org.byHardware),
     })),
   };
 }

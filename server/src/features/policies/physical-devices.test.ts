@@ -298,7 +298,11 @@ describe('a physical device', () => {
     await send(parent, 'PUT', `/entities/${first.entityId}/hold`, { mode: 'hold_closed' });
     expect([await decision(parent, first), await decision(parent, second)]).toEqual(['deny', 'allow']);
     await send(parent, 'PUT', `/entities/${first.entityId}/hold`, { mode: 'normal' });
-    expect((await send(parent, 'PUT', `/devices/${first.id}/hold`, { mode: 'hold_open' })).status).toBe(200);
+    const hold = (mode: string, { id }: Device) => send(parent, 'PUT', `/devices/${id}/hold`, { mode });
+    await hold('hold_closed', first);
+    expect((await hold('hold_open', second)).status).toBe(403);
+    // The hold that it takes the place of is not in its way.
+    expect((await hold('hold_open', first)).status).toBe(200);
     expect((await send(parent, 'GET', `/devices/${second.id}/hold`)).body).toMatchObject({ mode: 'normal' });
   });
 });
