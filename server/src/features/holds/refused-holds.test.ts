@@ -165,6 +165,7 @@ describe('a close that is owed, and a hold of the same door', () => {
     await vi.waitFor(async () => expect(await closeJobs()).toMatchObject([{ attempts: 1 }]), soon);
     await dueNow('held_open');
     await vi.waitFor(async () => expect(await outcomeOfHold(holdId)).toEqual(['failed', 'succeeded']), soon);
+    expect(await closeJobs()).toHaveLength(1);
     await dueNow('close_jobs');
     await vi.waitFor(async () => expect(await closeJobs()).toEqual([]), soon);
     expect(door.heard).toEqual(['ON', 'ON', 'ON']);
