@@ -21,6 +21,7 @@ import {
   markOpened,
   releaseOthers,
 } from './holds.store.ts';
+import { allHeldBack } from './portal-lights.ts';
 import { openersOf } from './portals.ts';
 import { type Claimed, createStartedWork } from './started-work.ts';
 import { systemIntent } from './system-intent.ts';
@@ -89,7 +90,8 @@ async function isSettled(deps: EngineDeps, due: DueOpen & Claimed): Promise<bool
   if (action === null) return false;
   const startedMs = deps.clock.monotonicMs();
   // One key for one window: whatever two nodes or a crash make of it, T1 lets one open through.
-  const intent = systemIntent(action, holdKeyOf(due), { hold_id: due.holdId });
+  const lights = await allHeldBack(deps, action.org, action.target);
+  const intent = systemIntent(action, holdKeyOf(due), { hold_id: due.holdId, ...lights });
   const verdict = await deps.intents.open(intent);
   if (verdict.kind === 'exists') return verdict.stored.state !== 'dispatching';
   // Anything else is a race with a change of the organization.

@@ -173,6 +173,24 @@ describe('an open of a portal', () => {
     expect(await site.demoCommands(held.entityId)).toEqual([]);
   });
 
+  it('that a hold makes by itself leaves all lights as they are', async () => {
+    const door = await demoDoor();
+    const light = await app.world.building(site.orgId, { entityType: 'light' });
+    const portal = await site.portal([door.entityId], { lights: [{ entity_id: light.entityId }] });
+    const hold = await app.request('PUT', `/entities/${portal}/hold`, {
+      token: site.token,
+      org: site.orgId,
+      body: { mode: 'hold_open' },
+    });
+    expect(hold.status, hold.text).toBe(200);
+    await vi.waitFor(async () => expect(await site.events()).toHaveLength(2), soon);
+    expect(await site.demoCommands(door.entityId)).toEqual(['open']);
+    expect((await site.events()).find((event) => event.resource_id === portal)?.details.held_back).toEqual([
+      light.entityId,
+    ]);
+    expect(await site.demoCommands(light.entityId)).toEqual([]);
+  });
+
   it('takes no door for a light: not when it is written, nor later', async () => {
     const [door, vault] = [await demoDoor(), await demoDoor()];
     const body = {
