@@ -8,6 +8,7 @@ import type { Readable, Writable } from 'node:stream';
 import { repositoryRoot } from '../support/architecture-trees.ts';
 import type { VictimOrder, VictimSettings } from '../support/faulty-main.ts';
 import { freePort } from '../support/peers/free-port.ts';
+import { scaled } from './scale.ts';
 
 /** A node that is there to be killed. */
 export interface Victim {
@@ -17,7 +18,7 @@ export interface Victim {
   readonly ended: Promise<unknown>;
 }
 
-/** One node at a time on one port; the next one is loaded while the last one serves. */
+/** One node at a time on one port; the next ones are loaded while the last one serves. */
 export interface Victims {
   readonly port: number;
   next(order?: Partial<VictimOrder>): Promise<Victim>;
@@ -35,13 +36,13 @@ export async function createVictims(databaseUrl: string): Promise<Victims> {
     children.add(loaded.child);
     return loaded;
   };
-  let spare = load();
+  const spares = Array.from({ length: scaled(1, 2) }, load);
   return {
     port,
     async next(order = {}) {
-      const { child, line } = spare;
+      const { child, line } = spares.shift() ?? load();
       await line('loaded');
-      spare = load();
+      spares.push(load());
       child.stdin.write(`${JSON.stringify({ ending: null, mutant: null, ...order })}\n`);
       const ended = endOf(child);
       await Promise.race([line('ready'), ended]);
