@@ -111,7 +111,7 @@ function intentOf(
   const { org, target, verb, actionId } = action;
   const partOfId = request.command.intentId;
   const { asker, reservedOpenerId } = whole;
-  const isReserved = verb === 'close' || reservedOpenerId === target.entityId;
+  const asksForInterval = verb === 'open' && reservedOpenerId !== target.entityId;
   return {
     ...asker,
     orgId: org.id,
@@ -129,7 +129,7 @@ function intentOf(
     confirmationHash: null,
     approval: null,
     deadlineMs,
-    minIntervalMs: isReserved ? 0 : minIntervalMs(target, manifest),
+    minIntervalMs: asksForInterval ? minIntervalMs(target, manifest) : 0,
     openers: [],
     // The whole was counted.
     counters: [],
