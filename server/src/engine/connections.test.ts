@@ -62,12 +62,11 @@ describe('connections', () => {
     openLinks().find((entry) => entry.link.integrationId === building.integrationId);
   /** Asking for a connection with another configuration makes it look, without waiting for the timer. */
   const look = () =>
-    connections.of({
-      orgId,
-      integrationId: one.integrationId,
-      providerType: 'virtual_demo',
-      config: { look: 1 },
-    });
+    connections.use(
+      { orgId, integrationId: one.integrationId, providerType: 'virtual_demo', config: { look: 1 } },
+      null,
+      async () => undefined,
+    );
 
   it('dials every enabled integration, with its secrets and its entities', () => {
     expect(openLinks()).toHaveLength(2);
@@ -128,7 +127,7 @@ describe('connections', () => {
     ['deleted', 'update integrations set deleted_at = now() where id = $1'],
   ])('holds no connection of an integration that is %s', async (_how, change) => {
     await owner.query(change, [one.integrationId]);
-    expect(await look()).toBeNull();
+    expect(await look()).toBe('none');
     expect(linkOf(one)).toBeUndefined();
     expect(connections.health(one.integrationId)).toBeNull();
     expect(linkOf(other)).toBeDefined();
@@ -138,7 +137,7 @@ describe('connections', () => {
     await owner.query(`update integrations set config = '{"must_not": 1}' where id = $1`, [
       one.integrationId,
     ]);
-    expect(await look()).toBeNull();
+    expect(await look()).toBe('none');
     expect(connections.health(one.integrationId)).toBe('error');
     expect(linkOf(other)?.isOpen).toBe(true);
     await owner.query(`update integrations set config = '{}' where id = $1`, [one.integrationId]);

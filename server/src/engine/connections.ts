@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LeaseHolder } from '../cluster/leases.ts';
 import { createKeyedMutex } from '../kernel/async-queue.ts';
+import { createTicker } from '../kernel/ticker.ts';
 import type { Connection, EntityBinding, Health } from '../providers/provider.ts';
 import { homesOf } from './entity-homes.ts';
 import { type LinkRow, listBindings, listEpochs, listLinks } from './link.store.ts';
@@ -19,8 +20,6 @@ import {
 import { createUnderWay } from './under-way.ts';
 
 export interface Connections {
-  /** The connection of an integration as it is configured now. Null when it has none. */
-  of(link: LinkRow): Promise<Connection | null>;
   /**
    * Works with the connection; it is not given to another node before the work has ended. `elsewhere`: this node does
    * not hold it. `none`: there is none, and no other node has one either. Without an entity the work is about the
@@ -68,13 +67,13 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     homes: new Map(),
     perOrg: createKeyedMutex(),
   };
-  let timer: NodeJS.Timeout | undefined;
-  let looking: Promise<void> = Promise.resolve();
+  const looking = createTicker({
+    everyMs: lookEveryMs,
+    work: () => lookForChanges(deps, state),
+    logger: deps.logger,
+    trouble: 'the connections could not be looked after; it is tried again',
+  });
   return {
-    of: async (link) => {
-      const live = await liveOf(deps, state, link);
-      return live === 'none' || live === 'elsewhere' ? null : live.connection;
-    },
     use: (link, entity, work) => use(deps, state, link, entity, work),
     takeUp: (link, waitedMs) => takeUp(deps, state, link, waitedMs),
     refresh: async (orgIds) => {
@@ -82,17 +81,13 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     },
     health: (integrationId) => healthOf(deps, state, integrationId),
     async start() {
-      await lookForChanges(deps, state);
+      await looking.turn();
       await deps.leases.start(leaseHolder(deps, state));
       await state.dialling;
-      timer = setInterval(() => {
-        looking = looking.then(() => lookForChanges(deps, state));
-      }, lookEveryMs);
-      timer.unref();
+      looking.start();
     },
     async close() {
-      clearInterval(timer);
-      await looking;
+      await looking.stop();
       await Promise.all([...state.live.keys()].map((id) => disconnect(deps, state, id)));
       await deps.leases.close();
     },
@@ -194,20 +189,16 @@ function leaseHolder(deps: ConnectionsDeps, state: State): LeaseHolder {
 }
 
 async function lookForChanges(deps: ConnectionsDeps, state: State): Promise<void> {
-  try {
-    // Before the database is asked: an organization that a request brings in meanwhile is not one that has gone.
-    const before = orgsOf(state);
-    const epochs = await deps.db.asService((tx) => listEpochs(tx));
-    for (const { orgId, epoch } of epochs) {
-      if (state.epochs.get(orgId) === epoch) continue;
-      await reconcile(deps, state, orgId);
-      state.epochs.set(orgId, epoch);
-    }
-    const known = new Set(epochs.map((row) => row.orgId));
-    for (const orgId of before) if (!known.has(orgId)) await forget(deps, state, orgId);
-  } catch (error) {
-    deps.logger.warn({ err: error }, 'the connections could not be looked after; it is tried again');
+  // Before the database is asked: an organization that a request brings in meanwhile is not one that has gone.
+  const before = orgsOf(state);
+  const epochs = await deps.db.asService((tx) => listEpochs(tx));
+  for (const { orgId, epoch } of epochs) {
+    if (state.epochs.get(orgId) === epoch) continue;
+    await reconcile(deps, state, orgId);
+    state.epochs.set(orgId, epoch);
   }
+  const known = new Set(epochs.map((row) => row.orgId));
+  for (const orgId of before) if (!known.has(orgId)) await forget(deps, state, orgId);
 }
 
 function reconcile(deps: ConnectionsDeps, state: State, orgId: string): Promise<void> {
