@@ -49,7 +49,7 @@ export async function startDoor(brokerPort = 0): Promise<Door> {
       const ids: string[] = [];
       while (ids.length < count) {
         devices += 1;
-        const host = `127.0.${1 + (devices >> 8)}.${devices & 255 || 1}`;
+        const host = `127.0.${1 + Math.floor(devices / 250)}.${1 + (devices % 250)}`;
         const config = { transport: 'http', base_url: `http://${host}:${at}`, poll_interval_seconds: 3600 };
         const many = Math.min(relaysPerDevice, count - ids.length);
         const metadata = Array.from({ length: many }, (_, index) => ({ channel_index: String(index + 1) }));

@@ -156,7 +156,6 @@ describe(`a wire to a device, seed ${seed}`, () => {
     'that is busy: no command leaves after its deadline',
     async () => {
       const good = await queueUp(node);
-      expect(good.sent).toBeLessThan(6);
       const faulty = await withMutant('ignores deadlines', queueUp);
       expect(faulty.violations.join()).toMatch(/\(v\)/);
       note({

@@ -26,6 +26,12 @@ describe('the oracle', () => {
     expect(violationsOf({ ...good, intents: [first, intent], events })).toEqual([]);
   });
 
+  it('accepts a command given up at the deadline before the device had read it, whichever was asked first', () => {
+    const givenUp = { ...intent, id: 'i0', state: 'unknown', createdAt: 950, notAfter: 5950 };
+    const events = [event, { ...event, attemptId: 'i0' }];
+    expect(violationsOf({ ...good, intents: [givenUp, intent], events })).toEqual([]);
+  });
+
   it.each<[string, Partial<Evidence>, RegExp]>([
     ['a repeated command', { commands: [command, { ...command, at: 1200 }] }, /^\(i\) a second command/],
     [
@@ -57,6 +63,11 @@ describe('the oracle', () => {
       /^\(iii\) i1/,
     ],
     ['an invented success', { commands: [], wishes: [] }, /^\(iv\) i1 is a success without/],
+    [
+      'one success too many',
+      { intents: [intent, other], events: [event, { ...event, attemptId: 'i2' }] },
+      /^\(iv\) i2 is a success without/,
+    ],
     ['an answer that is not true', { intents: [{ ...intent, state: 'unknown' }] }, /^\(iv\) i1 was answered/],
     ['a late command', { commands: [{ ...command, at: 7100 }] }, /^\(v\)/],
   ])('notices %s', (_name, change, expected) => {

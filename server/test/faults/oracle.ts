@@ -47,44 +47,66 @@ const underwayMs = 1_000;
 
 /** design/reliability.md 3, ORACLE (i) to (v). Empty when all of it holds. */
 export function violationsOf(evidence: Evidence): string[] {
-  const { sent, violations } = matched(evidence);
   return [
-    ...violations,
+    ...unasked(evidence),
     ...repeated(evidence),
     ...unaudited(evidence),
-    ...invented(evidence, sent),
+    ...invented(evidence),
     ...evidence.intents
       .filter(({ state }) => state === 'dispatching')
       .map(({ id }) => `(iii) ${id} has no outcome`),
   ];
 }
 
-/** (ii) and (v): each command belongs to one intent of its own, and came in its time. */
-function matched({ commands, intents }: Evidence): { sent: Set<string>; violations: string[] } {
-  const byEntity = Map.groupBy(intents, ({ entityId }) => entityId);
-  const sent = new Set<string>();
-  const violations: string[] = [];
+const mayBeOf = (command: DoorCommand, { id, entityId, createdAt }: IntentRow): boolean =>
+  entityId === command.entityId &&
+  (command.intentId === undefined ? createdAt - slackMs <= command.at : id === command.intentId);
+
+/**
+ * Which command may have come from which intent, for as many as possible: each command, in the order of time, takes the
+ * intent with the first deadline. Devices are not told an id, so a single assignment must not be asked two things: when
+ * each command has an intent in one, and each success has a command in another, there is one in which both are true.
+ */
+function assign(
+  commands: readonly DoorCommand[],
+  intents: readonly IntentRow[],
+): Map<DoorCommand, IntentRow> {
+  const free = Map.groupBy(
+    intents.toSorted((a, b) => a.notAfter - b.notAfter),
+    ({ entityId }) => entityId,
+  );
+  const assigned = new Map<DoorCommand, IntentRow>();
   for (const command of commands.toSorted((a, b) => a.at - b.at)) {
-    const before = (byEntity.get(command.entityId) ?? []).filter(({ id, createdAt }) =>
-      command.intentId === undefined ? createdAt - slackMs <= command.at : id === command.intentId,
+    const candidates = free.get(command.entityId) ?? [];
+    const index = candidates.findIndex(
+      (intent) => mayBeOf(command, intent) && command.at <= intent.notAfter + underwayMs,
     );
-    const free = before.filter(({ id, state }) => state !== 'not_sent' && !sent.has(id));
-    const inTime = free.find(({ notAfter }) => command.at <= notAfter + underwayMs);
-    if (inTime !== undefined) sent.add(inTime.id);
-    else violations.push(`${reasonOf(command, before, free)} (${command.entityId} at ${command.at})`);
+    const [intent] = index === -1 ? [] : candidates.splice(index, 1);
+    if (intent !== undefined) assigned.set(command, intent);
   }
-  return { sent, violations };
+  return assigned;
+}
+
+/** (i), (ii) and (v): each command belongs to one intent of its own, and came in its time. */
+function unasked({ commands, intents }: Evidence): string[] {
+  const sendable = intents.filter(({ state }) => state !== 'not_sent');
+  const assigned = assign(commands, sendable);
+  const taken = new Set(assigned.values());
+  return commands
+    .filter((command) => !assigned.has(command))
+    .map((command) => {
+      const before = sendable.filter((intent) => mayBeOf(command, intent));
+      return `${reasonOf(command, before, taken)} (${command.entityId} at ${command.at})`;
+    });
 }
 
 function reasonOf(
   { at, intentId }: DoorCommand,
   before: readonly IntentRow[],
-  free: readonly IntentRow[],
+  taken: ReadonlySet<IntentRow>,
 ): string {
-  if (free.length > 0) return '(v) a command after its deadline';
-  const had = before.some(
-    ({ state, notAfter }) => state !== 'not_sent' && (intentId !== undefined || at <= notAfter + underwayMs),
-  );
+  if (before.some((intent) => !taken.has(intent))) return '(v) a command after its deadline';
+  const had = before.some(({ notAfter }) => intentId !== undefined || at <= notAfter + underwayMs);
   return had ? '(i) a second command for one intent' : '(ii) a command without an intent';
 }
 
@@ -95,7 +117,7 @@ function repeated({ commands, wishes }: Evidence): string[] {
   for (const { at, entityId } of commands) {
     const wish = (byEntity.get(entityId) ?? [])
       .toSorted((a, b) => a.at - b.at)
-      .findLast((candidate) => candidate.at - slackMs <= at);
+      .findLast((candidate) => candidate.at <= at);
     if (wish !== undefined) counts.set(wish.key, (counts.get(wish.key) ?? 0) + 1);
   }
   return [...counts].filter(([, n]) => n > 1).map(([key, n]) => `(i) ${n} commands for the key ${key}`);
@@ -114,11 +136,13 @@ function unaudited({ intents, events }: Evidence): string[] {
 }
 
 /** (iv) no success without a command, and none told to a caller that is not one. */
-function invented({ intents, wishes }: Evidence, sent: ReadonlySet<string>): string[] {
+function invented({ commands, intents, wishes }: Evidence): string[] {
   const states = new Map(intents.map(({ id, state }) => [id, state]));
+  const succeeded = intents.filter(({ state }) => state === 'succeeded');
+  const sent = new Set(assign(commands, succeeded).values());
   return [
-    ...intents
-      .filter(({ id, state }) => state === 'succeeded' && !sent.has(id))
+    ...succeeded
+      .filter((intent) => !sent.has(intent))
       .map(({ id }) => `(iv) ${id} is a success without a command`),
     ...wishes
       .flatMap(({ succeeded }) => succeeded)
