@@ -3,7 +3,7 @@ import { AppError, type QuotaStanding, quotaExceeded } from '../kernel/app-error
 import { systemClock } from '../kernel/clock.ts';
 import { isUlid } from '../kernel/ulid.ts';
 import { preparedName, type SqlQuery } from './sql.ts';
-import { createTurns, type Turns } from './turns.ts';
+import { answerWithinMs, createTurns, type Turns } from './turns.ts';
 
 export interface Queryable {
   query<Row>(query: SqlQuery): Promise<Row[]>;
@@ -55,11 +55,6 @@ const types = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') =>
     parsers.get(oid) ?? pg.types.getTypeParser(oid, format as 'text'),
 };
-
-/** Whoever waits at a door is told within two seconds that the database does not answer. */
-const answerWithinMs = 1_500;
-/** While it answers others, an urgent statement is waited for as long as the open it is for has time. */
-const urgentWithinMs = 5_000;
 
 export function createDatabase(options: DatabaseOptions): Database {
   const pool = createPool(options);
@@ -138,12 +133,11 @@ type Send = (statement: Statement) => Promise<pg.QueryResult>;
 
 /** Takes down when nothing was heard of the database. That an idle connection was at hand is no sign of it. */
 async function unlessSilent<T>(turns: Turns, ask: () => Promise<T>): Promise<T> {
-  const sinceMs = systemClock.monotonicMs();
   try {
     return await ask();
   } catch (error) {
     if (error instanceof pg.DatabaseError) turns.answered();
-    else if (isTimeout(error)) turns.unanswered(sinceMs);
+    else if (isTimeout(error)) turns.unanswered();
     throw translate(error);
   }
 }
@@ -155,25 +149,10 @@ async function ask(
 ): Promise<pg.QueryResult> {
   const result = await unlessSilent(turns, () => {
     const answer = client.query(statement);
-    return isUrgent === true ? inTime(turns, answer) : answer;
+    return isUrgent === true ? turns.inTime(answer) : answer;
   });
   turns.answered();
   return result;
-}
-
-/** Gives up when nothing at all is answered for a while, or when it has taken too long in any case. */
-function inTime<T>(turns: Turns, answer: Promise<T>): Promise<T> {
-  const untilMs = systemClock.monotonicMs() + urgentWithinMs;
-  let timer: NodeJS.Timeout;
-  return new Promise((resolve, reject) => {
-    const look = (sinceMs: number): void => {
-      const nowMs = systemClock.monotonicMs();
-      if (nowMs >= untilMs || !turns.hasAnsweredSince(sinceMs)) reject(new Error('timeout of a statement'));
-      else timer = setTimeout(look, Math.min(answerWithinMs, untilMs - nowMs), nowMs);
-    };
-    timer = setTimeout(look, answerWithinMs, systemClock.monotonicMs());
-    answer.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
 }
 
 function scopeOf(orgIds: string | readonly string[]): string {

@@ -7,10 +7,11 @@ export interface Turns {
   giveBack(): void;
   /** The database has answered something. */
   answered(): void;
-  /** It has not answered in time what was asked at `sinceMs`. */
-  unanswered(sinceMs: number): void;
-  hasAnsweredSince(sinceMs: number): boolean;
-  /** Nothing was answered since something was not. */
+  /** Somebody has waited for it in vain. */
+  unanswered(): void;
+  /** Gives up when nobody at all was answered for a while, or when it has taken too long in any case. */
+  inTime<T>(answer: Promise<T>): Promise<T>;
+  /** Nothing was answered since somebody waited in vain. */
   isSilent(): boolean;
   waiting(): number;
 }
@@ -21,8 +22,14 @@ interface Waiter {
   readonly limit: NodeJS.Timeout;
 }
 
-/** While the database answers others, a crowd is served in its turn. */
+/** Whoever waits at a door is told within two seconds that the database does not answer. */
+export const answerWithinMs = 1_500;
+/** While it answers others, an urgent statement is waited for as long as the open it is for has time. */
+const urgentWithinMs = 5_000;
+/** While it answers others, a crowd is served in its turn. */
 const patienceMs = 10_000;
+/** Less than anybody waits for an answer: a reply that was under way when the last ones were asked proves nothing. */
+const silenceMs = 1_000;
 
 /**
  * A busy database and one that is gone look alike to those who wait for a connection. They are told apart by whether
@@ -63,12 +70,25 @@ export function createTurns(connections: number, { monotonicMs }: Pick<Clock, 'm
       lastAnswerMs = monotonicMs();
       isSilent = false;
     },
-    unanswered(sinceMs) {
-      if (lastAnswerMs >= sinceMs) return;
+    unanswered() {
+      if (monotonicMs() - lastAnswerMs < silenceMs) return;
       isSilent = true;
       for (const waiter of waiters) refuse(waiter);
     },
-    hasAnsweredSince: (sinceMs) => lastAnswerMs >= sinceMs,
+    inTime(answer) {
+      const sinceMs = monotonicMs();
+      let timer: NodeJS.Timeout;
+      return new Promise((resolve, reject) => {
+        const look = (): void => {
+          const silentAtMs = Math.max(sinceMs, lastAnswerMs) + answerWithinMs;
+          const leftMs = Math.min(silentAtMs, sinceMs + urgentWithinMs) - monotonicMs();
+          if (leftMs <= 0) reject(new Error('timeout of a statement'));
+          else timer = setTimeout(look, Math.ceil(leftMs));
+        };
+        look();
+        answer.finally(() => clearTimeout(timer)).then(resolve, reject);
+      });
+    },
     isSilent: () => isSilent,
     waiting: () => waiters.size,
   };
