@@ -1,6 +1,6 @@
 import { findStandingPrincipal } from '../auth/standing-principal.store.ts';
 import type { OrgScope } from '../kernel/call.ts';
-import { openHoldOf } from '../policy/open-holds.ts';
+import { type HoldWindow, openHoldOf } from '../policy/open-holds.ts';
 import type { PolicySnapshot, Reason } from '../policy/typed-rules.ts';
 import { type DecisionFacts, decide } from './decide.ts';
 import type { EngineDeps } from './engine.ts';
@@ -14,17 +14,22 @@ import type { Target } from './target.store.ts';
  * only where there is a hold.
  */
 export async function isHeldOpen(
-  { db, clock }: Pick<EngineDeps, 'db' | 'clock'>,
+  deps: Pick<EngineDeps, 'db' | 'clock'>,
   org: OrgScope,
   target: Target,
   policies: PolicySnapshot,
 ): Promise<boolean> {
-  const window = openHoldOf(policies, target, clock.millis());
-  if (window === null) return false;
-  const { entityId } = target;
-  const progress = await db.inOrg(org.id, (tx) => findWindowProgress(tx, org.id, { ...window, entityId }));
-  return progress !== null;
+  const window = openHoldOf(policies, target, deps.clock.millis());
+  return window !== null && (await progressOf(deps, org, target, window)) !== null;
 }
+
+const progressOf = (
+  { db }: Pick<EngineDeps, 'db'>,
+  org: OrgScope,
+  { entityId }: Target,
+  window: HoldWindow,
+): ReturnType<typeof findWindowProgress> =>
+  db.inOrg(org.id, (tx) => findWindowProgress(tx, org.id, { ...window, entityId }));
 
 /** `coming`: not opened yet, but it will be, as far as anybody can tell now. A window that is refused is no hold. */
 export type HoldStanding = 'none' | 'coming' | 'open';
@@ -34,10 +39,7 @@ export async function holdStandingOf(deps: EngineDeps, org: OrgScope, target: Ta
   const policies = await deps.policies.snapshot(org);
   const window = org.deletedAt === null ? openHoldOf(policies, target, nowMs) : null;
   if (window === null) return 'none';
-  const { entityId } = target;
-  const progress = await deps.db.inOrg(org.id, (tx) =>
-    findWindowProgress(tx, org.id, { ...window, entityId }),
-  );
+  const progress = await progressOf(deps, org, target, window);
   if (progress !== null) return progress === 'settled' ? 'open' : 'coming';
   const openers = await openersOf(deps, org, target);
   const facts = { org, target, verb: 'open' as const, openers, policies, nowMs };

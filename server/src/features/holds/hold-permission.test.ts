@@ -1,15 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createShiftedClock } from '../../../test/support/shifted-clock.ts';
 import { startTestApp, type TestApp } from '../../../test/support/test-app.ts';
 import type { BuildingIds } from '../../../test/support/test-world.ts';
-import { systemClock } from '../../kernel/clock.ts';
 import { ulid } from '../../kernel/ulid.ts';
 
-let aheadMs = 0;
-const clock = {
-  ...systemClock,
-  now: () => new Date(systemClock.millis() + aheadMs),
-  millis: () => systemClock.millis() + aheadMs,
-};
+const clock = createShiftedClock();
 const patiently = { timeout: 15_000, interval: 50 };
 const hourMs = 60 * 60_000;
 
@@ -46,7 +41,7 @@ describe('holding open takes what an open takes', () => {
   });
   afterAll(() => app.close());
   beforeEach(async () => {
-    aheadMs = 0;
+    clock.aheadMs = 0;
     whileDeciding = null;
     orgId = await app.world.org();
     building = await app.world.building(orgId);
@@ -96,7 +91,7 @@ describe('holding open takes what an open takes', () => {
     return { days: [1, 2, 3, 4, 5, 6, 7], start: at(1), end: at(2) };
   };
   const windowBegins = async () => {
-    aheadMs += hourMs + 60_000;
+    clock.aheadMs += hourMs + 60_000;
     await app.db.query('update hold_jobs set due_at = now() where org_id = $1', [orgId]);
   };
   const outcomes = async () => (await events('entity.action')).map(({ outcome }) => outcome);

@@ -1,15 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createShiftedClock } from '../../../test/support/shifted-clock.ts';
 import { startTestApp, type TestApp } from '../../../test/support/test-app.ts';
 import type { BuildingIds } from '../../../test/support/test-world.ts';
-import { systemClock } from '../../kernel/clock.ts';
 
-/** Ahead of the machine's time, so that windows can begin and end. */
-let aheadMs = 0;
-const clock = {
-  ...systemClock,
-  now: () => new Date(systemClock.millis() + aheadMs),
-  millis: () => systemClock.millis() + aheadMs,
-};
+const clock = createShiftedClock();
 const patiently = { timeout: 15_000, interval: 50 };
 
 describe('holds', () => {
@@ -28,7 +22,7 @@ describe('holds', () => {
     await app.close();
   });
   beforeEach(async () => {
-    aheadMs = 0;
+    clock.aheadMs = 0;
     orgId = await app.world.org();
     building = await app.world.building(orgId);
     token = await person('admin');
@@ -62,7 +56,7 @@ describe('holds', () => {
     )[0]?.status;
   /** As if the time until then had passed. */
   const passTime = async (ms: number) => {
-    aheadMs += ms;
+    clock.aheadMs += ms;
     await app.db.query('update hold_jobs set due_at = now() where org_id = $1', [orgId]);
   };
   const looked = () =>

@@ -2,16 +2,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import { soon } from '../../../test/support/eventually.ts';
 import { type Mosquitto, startMosquitto } from '../../../test/support/peers/mosquitto.ts';
 import { createPortalSite, type MqttDoor, type PortalSite } from '../../../test/support/portal-site.ts';
+import { createShiftedClock } from '../../../test/support/shifted-clock.ts';
 import { startTestApp, type TestApp } from '../../../test/support/test-app.ts';
-import { systemClock } from '../../kernel/clock.ts';
 
-/** Ahead of the machine's time, so that windows can begin. */
-let aheadMs = 0;
-const clock = {
-  ...systemClock,
-  now: () => new Date(systemClock.millis() + aheadMs),
-  millis: () => systemClock.millis() + aheadMs,
-};
+const clock = createShiftedClock();
 const hourMs = 60 * 60_000;
 
 describe('a close that is owed, and a hold of the same door', () => {
@@ -41,7 +35,7 @@ describe('a close that is owed, and a hold of the same door', () => {
     await broker.close();
   });
   beforeEach(async () => {
-    aheadMs = 0;
+    clock.aheadMs = 0;
     isAway = false;
     site = await createPortalSite(app);
     door = await site.mqttDoor(broker);
@@ -68,7 +62,7 @@ describe('a close that is owed, and a hold of the same door', () => {
   const dueNow = (table: 'hold_jobs' | 'held_open' | 'close_jobs') =>
     app.db.query(`update ${table} set due_at = now() where org_id = $1`, [site.orgId]);
   const windowBegins = () => {
-    aheadMs += hourMs + 60_000;
+    clock.aheadMs += hourMs + 60_000;
     return dueNow('hold_jobs');
   };
   const revoke = () => app.db.query('delete from role_grants where user_id = $1', [setter.userId]);
@@ -135,7 +129,7 @@ describe('a close that is owed, and a hold of the same door', () => {
     expect((await openFor(600)).status).toBe(200);
     await revoke();
     // Its window has begun, and nobody has come to open it yet.
-    aheadMs += hourMs + 60_000;
+    clock.aheadMs += hourMs + 60_000;
     await dueNow('close_jobs');
     await heard('ON', 'OFF');
   });

@@ -4,10 +4,10 @@ import type { ImageKind } from '@lintel/contract/images';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMember, createTenant, keyActor, type Tenant } from '../../../test/support/scenario-world.ts';
+import { createShiftedClock } from '../../../test/support/shifted-clock.ts';
 import { startTestApp, type TestApp } from '../../../test/support/test-app.ts';
 import { rootAdminId, rootOrgId } from '../../../test/support/test-world.ts';
 import { formOf, formWith, samplePng, type UploadForm } from '../../../test/support/upload-form.ts';
-import { systemClock } from '../../kernel/clock.ts';
 import { createLogger } from '../../kernel/logger.ts';
 import { ulid } from '../../kernel/ulid.ts';
 import { createDiskObjectStore } from '../../media/disk-object-store.ts';
@@ -15,15 +15,9 @@ import { createObjectCollector } from '../../media/object-collector.ts';
 
 let app: TestApp;
 let tenant: Tenant;
-/** Added to the time of the app. */
-let aheadMs = 0;
+const clock = createShiftedClock();
 
 beforeAll(async () => {
-  const clock = {
-    ...systemClock,
-    now: () => new Date(systemClock.millis() + aheadMs),
-    millis: () => systemClock.millis() + aheadMs,
-  };
   app = await startTestApp({ clock });
   tenant = await createTenant(app, 'pictures');
 });
@@ -267,11 +261,11 @@ describe('a signed address', () => {
 
   it('ends', async () => {
     const url = await uploaded(await paths.org(tenant));
-    aheadMs = 899_000;
+    clock.aheadMs = 899_000;
     expect((await fetchSigned(url)).statusCode).toBe(200);
-    aheadMs = 901_000;
+    clock.aheadMs = 901_000;
     expect((await fetchSigned(url)).statusCode).toBe(404);
-    aheadMs = 0;
+    clock.aheadMs = 0;
   });
 
   it('is good for exactly what was signed', async () => {
