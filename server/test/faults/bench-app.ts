@@ -22,6 +22,7 @@ export async function createScene(
   node: TestApp,
   door: Door,
   addDoors: (orgId: string) => Promise<string[]>,
+  restMs = 0,
 ): Promise<Scene> {
   const orgId = await node.world.org();
   await node.world.grant(orgId, rootAdminId, 'admin');
@@ -33,7 +34,7 @@ export async function createScene(
     const answer = await node.request('POST', `/entities/${entityId}/actions/open`, { token, body, headers });
     return { status: answer.status, body: answer.body as Answer['body'] };
   };
-  const callers = createCallers(open, doors);
+  const callers = createCallers(open, doors, restMs);
   const commands = () => door.commands().filter(({ entityId, word }) => own.has(entityId) && word !== 'OFF');
   return {
     orgId,

@@ -10,8 +10,9 @@ import { type Door, startDoor } from './door.ts';
 import { engineMutants } from './mutants/engine-mutants.ts';
 import { createRandom, note, scaled, seed } from './scale.ts';
 
-/** A command expires at the broker after five seconds at the latest. */
-const awayMs = scaled(5_500, 10_000);
+/** A command expires at the broker after this time at the latest. Until then it may reach a device that was away. */
+const expiryMs = 5_000;
+const awayMs = scaled(expiryMs + 500, 10_000);
 
 const cycles = scaled(3, 50);
 
@@ -37,7 +38,8 @@ describe(`a broker, seed ${seed}`, () => {
 
   /** Doors that answer. */
   async function sceneOf(own: TestApp, count: number): Promise<Scene> {
-    const scene = await createScene(own, door, (orgId) => door.addMqttDoors(own.db, orgId, count, wire.port));
+    const add = (orgId: string) => door.addMqttDoors(own.db, orgId, count, wire.port);
+    const scene = await createScene(own, door, add, expiryMs + 1_500);
     await isBack(scene);
     return scene;
   }

@@ -57,10 +57,13 @@ export interface Callers {
 const isUndecided = ({ status, body }: Answer): boolean =>
   status === 0 || status === 503 || body.code === 'idempotency_key_in_flight';
 
+const retryMs = 250;
+
+/** `restMs`: how long a door has no other wish after an unknown outcome, while its command may still be under way. */
 export function createCallers(
   open: (entityId: string, key: string) => Promise<Answer>,
   doors: readonly string[],
-  retryMs = 250,
+  restMs = 0,
 ): Callers {
   const wishes: (Wish & { succeeded: string[] })[] = [];
   const running = new Set<Promise<unknown>>();
@@ -75,7 +78,9 @@ export function createCallers(
       if (answer.status === 200) wish.succeeded.push(answer.body.attempt_id ?? '');
       if (isUndecided(answer)) await delay(retryMs);
       else {
-        free.push(entityId);
+        if (restMs > 0 && answer.body.code === 'outcome_unknown')
+          setTimeout(() => free.push(entityId), restMs);
+        else free.push(entityId);
         return answer;
       }
     }
