@@ -65,6 +65,7 @@ describe(`a broker, seed ${seed}`, () => {
       }
       const answers = await stop();
       await eventually(() => scene.isSettled(), 40_000, 100);
+      // Where it was tried whether all is back, there were other wishes than the callers'.
       const probes = scene.doors.at(-1) ?? '';
       const broken = (await scene.violations()).filter((text) => !text.includes(probes));
       const opened = answers.filter(({ status }) => status === 200).length;

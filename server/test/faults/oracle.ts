@@ -113,14 +113,16 @@ function reasonOf(
 /** (i) at most one command for a key, whatever the database says. */
 function repeated({ commands, wishes }: Evidence): string[] {
   const byEntity = Map.groupBy(wishes, ({ entityId }) => entityId);
-  const counts = new Map<string, number>();
+  const counts = new Map<Wish, number>();
   for (const { at, entityId } of commands) {
     const wish = (byEntity.get(entityId) ?? [])
       .toSorted((a, b) => a.at - b.at)
       .findLast((candidate) => candidate.at <= at);
-    if (wish !== undefined) counts.set(wish.key, (counts.get(wish.key) ?? 0) + 1);
+    if (wish !== undefined) counts.set(wish, (counts.get(wish) ?? 0) + 1);
   }
-  return [...counts].filter(([, n]) => n > 1).map(([key, n]) => `(i) ${n} commands for the key ${key}`);
+  return [...counts]
+    .filter(([, count]) => count > 1)
+    .map(([{ key, entityId }, count]) => `(i) ${count} commands for the key ${key} (${entityId})`);
 }
 
 /** (ii) every intent that has ended, so every command, is in the audit log exactly once. */
