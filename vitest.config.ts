@@ -6,10 +6,10 @@ const alone = [
   'server/test/faults/{crash,database,herd,links,split-brain,timing}.test.ts',
   'server/test/cluster-{faults,rolling}.test.ts',
 ];
-const others = ['**/node_modules/**', ...alone];
+const notTogether = ['**/node_modules/**', ...alone];
 const atFullSize = [
   { name: 'alone', include: alone, maxWorkers: 1, sequence: { groupOrder: 1 } },
-  { name: 'together', include: everything, exclude: others, maxWorkers: 2, sequence: { groupOrder: 2 } },
+  { name: 'together', include: everything, exclude: notTogether, maxWorkers: 2, sequence: { groupOrder: 2 } },
 ].map((test) => ({ extends: true as const, test }));
 
 export default defineConfig({
