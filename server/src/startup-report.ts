@@ -37,6 +37,8 @@ export function reportText(report: StartReport, strong: Emphasis = (text) => tex
     ['Web', report.publicUrl],
     ...signInRow(report),
     ...(report.apiKey === null ? [] : [['API key', report.apiKey] satisfies [string, string]]),
+    ['API', `${report.publicUrl}${apiBasePath}`],
+    ['Org id', report.orgId],
     ['Reference', `${report.publicUrl}/docs`],
     ['Data', report.database === null ? report.dataDir : `${report.database}, keys in ${report.dataDir}`],
   ];

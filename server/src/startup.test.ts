@@ -227,6 +227,12 @@ describe('the report', () => {
     expect(text).toContain(first.signInUrl);
   });
 
+  it('for people has what the examples of the README ask for', () => {
+    const text = reportText(first);
+    expect(text).toMatch(/^ {2}API +http:\/\/localhost:8080\/api\/v1$/m);
+    expect(text).toMatch(/^ {2}Org id +ORG$/m);
+  });
+
   it('of a later start has no secret and says how to get a link', () => {
     const text = reportText(later);
     expect(text).not.toMatch(/_service_|code=|curl/);
