@@ -1,12 +1,27 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 
-/** A port nobody uses at this moment. */
+/** Below those that systems give to outgoing connections and to whoever listens on 0. */
+const [first, beyond] = [15_000, 30_000];
+
+/** A port nobody uses at this moment, and that stays free for a server which is stopped and started again. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    const port = randomInt(first, beyond);
+    if (await isFree(port)) return port;
+  }
+  throw new Error('no port is free');
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  try {
+    await once(server.listen(port, '127.0.0.1'), 'listening');
+  } catch {
+    return false;
+  }
   server.close();
   await once(server, 'close');
-  return port;
+  return true;
 }
