@@ -52,6 +52,8 @@ export interface Callers {
   /** How many have no last word yet. */
   waiting(): number;
   settled(): Promise<void>;
+  /** Nobody asks again for what has no last word yet. */
+  giveUp(): Promise<void>;
 }
 
 const isUndecided = ({ status, body }: Answer): boolean =>
@@ -68,6 +70,7 @@ export function createCallers(
   const wishes: (Wish & { succeeded: string[] })[] = [];
   const running = new Set<Promise<unknown>>();
   const free = [...doors];
+  let hasGivenUp = false;
   const ask = async (): Promise<Answer> => {
     const entityId = free.shift();
     if (entityId === undefined) throw new Error('every door is taken');
@@ -76,7 +79,7 @@ export function createCallers(
     for (;;) {
       const answer = await open(entityId, wish.key);
       if (answer.status === 200) wish.succeeded.push(answer.body.attempt_id ?? '');
-      if (isUndecided(answer)) await delay(retryMs);
+      if (isUndecided(answer) && !hasGivenUp) await delay(retryMs);
       else {
         if (restMs > 0 && answer.body.code === 'outcome_unknown')
           setTimeout(() => free.push(entityId), restMs);
@@ -90,6 +93,7 @@ export function createCallers(
     running.add(job);
     return job.finally(() => running.delete(job));
   };
+  const settled = async (): Promise<void> => void (await Promise.all(running));
   return {
     wishes,
     ask: watched,
@@ -110,6 +114,10 @@ export function createCallers(
       };
     },
     waiting: () => running.size,
-    settled: async () => void (await Promise.all(running)),
+    settled,
+    giveUp: () => {
+      hasGivenUp = true;
+      return settled();
+    },
   };
 }

@@ -46,6 +46,7 @@ export async function createVictims(databaseUrl: string): Promise<Victims> {
       child.stdin.write(`${JSON.stringify({ ending: null, mutant: null, ...order })}\n`);
       const ended = endOf(child);
       await Promise.race([line('ready'), ended]);
+      if (child.exitCode !== null) throw new Error(`a node did not start: it ended with ${child.exitCode}`);
       return {
         pid: child.pid ?? 0,
         ended,
