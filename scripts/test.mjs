@@ -7,6 +7,7 @@ import { constants, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { faultTable } from './fault-table.mjs';
 import { ensureInstalled, ensureWebBuilt, projectNode, root, SetupError } from './install.mjs';
+import { testResults } from './test-results.mjs';
 
 const peers = [
   {
@@ -74,10 +75,8 @@ async function runTests(node) {
     const code = await run(node, [vitest, 'run', ...reporters, ...left(), ...args], env);
     if (existsSync(notes)) process.stdout.write(readFileSync(notes, 'utf8'));
     if (existsSync(faults)) process.stdout.write(faultTable(readFileSync(faults, 'utf8')));
-    const { passed, failed, skipped } = countTests(report, code);
-    process.stdout.write(
-      `\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`,
-    );
+    const { failed, text } = testResults(existsSync(report) ? readFileSync(report, 'utf8') : null, code);
+    process.stdout.write(text);
     return failed > 0 ? code || 1 : code;
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -87,21 +86,6 @@ async function runTests(node) {
 function left() {
   const isEverything = args.every((arg) => arg.startsWith('-'));
   return isEverything ? slow.flatMap((files) => ['--exclude', files]) : [];
-}
-
-/** A file that could not be loaded counts as one failure, and so does an error outside of every test. */
-function countTests(report, code) {
-  const results = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : null;
-  if (results === null) return { passed: 0, failed: 1, skipped: 0 };
-  const brokenFiles = results.testResults.filter(
-    (file) => file.status === 'failed' && file.assertionResults.every(({ status }) => status !== 'failed'),
-  );
-  const failed = results.numFailedTests + brokenFiles.length;
-  return {
-    passed: results.numPassedTests,
-    failed: failed === 0 && code !== 0 ? 1 : failed,
-    skipped: results.numPendingTests + results.numTodoTests,
-  };
 }
 
 function run(command, commandArgs, env) {

@@ -94,7 +94,11 @@ describe(`kill -9, seed ${seed}`, () => {
       const entityId = all.callers.wishes[0]?.entityId;
       const isTwice = (): boolean =>
         door.commands().filter((command) => command.entityId === entityId).length > 1;
-      await eventually(isTwice).finally(again.kill);
+      try {
+        await eventually(isTwice);
+      } finally {
+        await again.kill();
+      }
     }
     // Or the next mutant would be killed by this one's wish, before it has heard of its own.
     await all.callers.giveUp();
