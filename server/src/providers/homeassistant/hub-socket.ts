@@ -1,5 +1,5 @@
 import type { Secret } from '../../kernel/secret.ts';
-import { retryInMs } from '../transport/pacing.ts';
+import { type Retry, retryLater } from '../transport/pacing.ts';
 import type { HubState } from './homeassistant.wire.ts';
 import { type HubCommand, type HubSession, type SessionTimes, startHubSession } from './hub-session.ts';
 
@@ -36,7 +36,7 @@ export function openHubSocket(url: string, token: Secret, times: HubSocketTimes)
   let states: Map<string, HubState> | null = null;
   let session: HubSession | null = null;
   let phase: ReturnType<HubSocket['phase']> = 'connecting';
-  let timer: NodeJS.Timeout | undefined;
+  let retry: Retry | undefined;
   let failures = 0;
   let closing = false;
 
@@ -58,7 +58,7 @@ export function openHubSocket(url: string, token: Secret, times: HubSocketTimes)
         if (closing) return closed.resolve();
         failures += 1;
         const first = why === 'refused' ? times.refusedRetryMs : times.retryMs;
-        timer = setTimeout(dial, retryInMs(failures, first, Math.max(first, times.maxRetryMs)));
+        retry = retryLater(failures, first, Math.max(first, times.maxRetryMs), dial);
       },
     });
   }
@@ -76,7 +76,7 @@ export function openHubSocket(url: string, token: Secret, times: HubSocketTimes)
     },
     async close() {
       closing = true;
-      clearTimeout(timer);
+      retry?.cancel();
       if (session === null) closed.resolve();
       else session.end();
       await closed.promise;

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
-import { retryInMs } from '../transport/pacing.ts';
+import { type Retry, retryLater } from '../transport/pacing.ts';
 import { createTurns } from '../transport/turns.ts';
 import type { Telegram } from './knx.wire.ts';
 import { type Channel, type ChannelOptions, type KnxTiming, openChannel, type Sent } from './knx-channel.ts';
@@ -48,7 +48,7 @@ interface TunnelState {
   /** The attempt that is under way, which ends in any case. */
   attempt: Promise<void>;
   failures: number;
-  retry: NodeJS.Timeout | undefined;
+  retry: Retry | undefined;
   lastSentMs: number;
   closed: boolean;
 }
@@ -94,7 +94,7 @@ async function attempt(state: TunnelState): Promise<void> {
     if (state.closed) return;
     options.logger.warn({ reason: result }, 'no KNX tunnel');
     options.onOutOfSight();
-    retryLater(state);
+    attemptLater(state);
   } else if (state.closed) await result.close();
   else {
     state.channel = result;
@@ -113,18 +113,16 @@ function channelOptions(state: TunnelState): ChannelOptions {
       state.channel = null;
       options.logger.warn({ reason }, 'the KNX tunnel was lost');
       if (clean) state.attempt = attempt(state);
-      else retryLater(state);
+      else attemptLater(state);
     },
   };
 }
 
-function retryLater(state: TunnelState): void {
+function attemptLater(state: TunnelState): void {
   state.failures += 1;
-  const inMs = retryInMs(state.failures, state.options.timing.retryFromMs, RETRY_CAP_MS);
-  state.retry = setTimeout(() => {
+  state.retry = retryLater(state.failures, state.options.timing.retryFromMs, RETRY_CAP_MS, () => {
     state.attempt = attempt(state);
-  }, inMs);
-  state.retry.unref();
+  });
 }
 
 async function sendNow(state: TunnelState, cemi: Buffer, limits: SendLimits): Promise<Sent> {
@@ -155,7 +153,7 @@ async function settledWithin(promise: Promise<void>, ms: number): Promise<void> 
 
 async function close(state: TunnelState): Promise<void> {
   state.closed = true;
-  clearTimeout(state.retry);
+  state.retry?.cancel();
   const { channel } = state;
   state.channel = null;
   await channel?.close();

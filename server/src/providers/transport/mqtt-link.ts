@@ -3,7 +3,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { BrokerSettings } from './mqtt-broker.ts';
 import { createRetainedGuard, type RetainedGuard } from './mqtt-retained-guard.ts';
-import { retryInMs } from './pacing.ts';
+import { type Retry, retryLater } from './pacing.ts';
 import { openResettingSocket, type ResettingSocket } from './resetting-socket.ts';
 
 export interface MqttMessage {
@@ -78,7 +78,7 @@ interface LinkState {
   readonly refused: Set<string>;
   filters: ReadonlySet<string>;
   attempt: Attempt | null;
-  timer: NodeJS.Timeout | undefined;
+  retry: Retry | undefined;
   failures: number;
   complained: boolean;
   closed: boolean;
@@ -95,7 +95,7 @@ export function createMqttLink(options: MqttLinkOptions): MqttLink {
     refused: new Set(),
     filters: new Set(),
     attempt: null,
-    timer: undefined,
+    retry: undefined,
     complained: false,
     closed: false,
   };
@@ -216,7 +216,7 @@ function onClose(state: LinkState, attempt: Attempt): void {
   }
   if (state.closed) return;
   state.failures += 1;
-  state.timer = setTimeout(() => startAttempt(state), retryInMs(state.failures, 250, 10_000));
+  state.retry = retryLater(state.failures, 250, 10_000, () => startAttempt(state));
 }
 
 function changeFilters(state: LinkState, filters: ReadonlySet<string>): void {
@@ -301,7 +301,7 @@ function deadlineOf({ options }: LinkState, { deadlineMs, signal }: MqttCommand)
 async function closeLink(state: LinkState): Promise<void> {
   if (state.closed) return;
   state.closed = true;
-  clearTimeout(state.timer);
+  state.retry?.cancel();
   const { attempt } = state;
   if (attempt === null) return;
   const gone = new Promise<void>((resolve) => attempt.client.once('close', resolve));

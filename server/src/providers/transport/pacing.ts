@@ -4,6 +4,8 @@ import { backoffMs } from './backoff.ts';
 export interface Pacing {
   /** The wait of an attempt that should come after `wantedMs`: at least that, and longer when many want the same moment. */
   placeMs(wantedMs: number): number;
+  /** The further wait of an attempt whose moment has come; null when it is in time. */
+  placeAgainMs(dueMs: number): number | null;
 }
 
 /**
@@ -24,19 +26,22 @@ export function createPacing({ monotonicMs }: Pick<Clock, 'monotonicMs'>): Pacin
   const forgetPast = (slot: number): void => {
     for (const past of taken.keys()) if (past < slot) taken.delete(past);
   };
+  const placeMs = (wantedMs: number): number => {
+    const now = monotonicMs();
+    forgetPast(Math.floor(now / slotMs));
+    const ahead = [...taken.values()].reduce((sum, count) => sum + count, 0);
+    const perSlot = Math.max(leastInSlot, ahead * shareOfSlot);
+    const first = Math.floor((now + wantedMs) / slotMs);
+    let slot = first;
+    while ((taken.get(slot) ?? 0) >= roomIn(slot, perSlot)) slot += 1;
+    const before = taken.get(slot) ?? 0;
+    taken.set(slot, before + 1);
+    return slot === first ? wantedMs : (slot + before / roomIn(slot, perSlot)) * slotMs - now;
+  };
   return {
-    placeMs(wantedMs) {
-      const now = monotonicMs();
-      forgetPast(Math.floor(now / slotMs));
-      const ahead = [...taken.values()].reduce((sum, count) => sum + count, 0);
-      const perSlot = Math.max(leastInSlot, ahead * shareOfSlot);
-      const first = Math.floor((now + wantedMs) / slotMs);
-      let slot = first;
-      while ((taken.get(slot) ?? 0) >= roomIn(slot, perSlot)) slot += 1;
-      const before = taken.get(slot) ?? 0;
-      taken.set(slot, before + 1);
-      return slot === first ? wantedMs : (slot + before / roomIn(slot, perSlot)) * slotMs - now;
-    },
+    placeMs,
+    // A process that stood still for seconds finds all attempts of that time due at once.
+    placeAgainMs: (dueMs) => (monotonicMs() - dueMs > slotMs ? placeMs(0) : null),
   };
 }
 
@@ -49,6 +54,26 @@ const roomIn = (slot: number, perSlot: number): number => Math.floor(perSlot + (
 /** All links of this process share it: only together can they be a crowd. */
 const pacing = createPacing(systemClock);
 
-/** When a link that has failed so often is tried again. */
+/** The pause of one who has failed so often. */
 export const retryInMs = (failures: number, firstMs: number, capMs: number): number =>
   pacing.placeMs(backoffMs(failures, firstMs, capMs));
+
+export interface Retry {
+  cancel(): void;
+}
+
+/** A link that has failed so often is tried again, in its turn. */
+export function retryLater(failures: number, firstMs: number, capMs: number, attempt: () => void): Retry {
+  let timer: NodeJS.Timeout | undefined;
+  const waitMs = (ms: number): void => {
+    const dueMs = systemClock.monotonicMs() + ms;
+    timer = setTimeout(() => {
+      const furtherMs = pacing.placeAgainMs(dueMs);
+      if (furtherMs === null) attempt();
+      else waitMs(furtherMs);
+    }, ms);
+    timer.unref();
+  };
+  waitMs(retryInMs(failures, firstMs, capMs));
+  return { cancel: () => clearTimeout(timer) };
+}
