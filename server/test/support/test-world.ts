@@ -53,6 +53,12 @@ export interface BuildingIds {
 }
 
 /** Rows put straight into the database, for tests that are about something else. */
+export interface BuildingOptions {
+  readonly config?: Record<string, unknown>;
+  readonly entityType?: string;
+  readonly enabled?: boolean;
+}
+
 export interface World {
   org(options?: { parentId?: string; name?: string }): Promise<string>;
   user(options?: { email?: string; name?: string }): Promise<string>;
@@ -64,11 +70,8 @@ export interface World {
     ownerUserId: string,
     options?: { allowedEntityIds?: string[] | null; confirmationMode?: string },
   ): Promise<string>;
-  /** A virtual_demo integration with one door. */
-  building(
-    orgId: string,
-    options?: { config?: Record<string, unknown>; entityType?: string },
-  ): Promise<BuildingIds>;
+  /** A virtual_demo integration with one door. What is not `enabled` reports no states. */
+  building(orgId: string, options?: BuildingOptions): Promise<BuildingIds>;
 }
 
 export function createWorld(db: TestDatabase): World {
@@ -95,8 +98,7 @@ export function createWorld(db: TestDatabase): World {
       );
       return id;
     },
-    building: (orgId, options = {}) =>
-      insertBuilding(db, orgId, options.config ?? {}, options.entityType ?? 'door'),
+    building: (orgId, options = {}) => insertBuilding(db, orgId, options),
   };
 }
 
@@ -137,13 +139,13 @@ async function insertKey(db: TestDatabase, orgId: string, userId: string, option
 async function insertBuilding(
   db: TestDatabase,
   orgId: string,
-  config: object,
-  entityType: string,
+  { config = {}, entityType = 'door', enabled = true }: BuildingOptions,
 ): Promise<BuildingIds> {
   const [integrationId, deviceId, entityId, zoneId] = [ulid(), ulid(), ulid(), ulid()];
   await db.query(
-    `insert into integrations (org_id, id, provider_type, name, config) values ($1, $2, 'virtual_demo', '{"en":"Demo"}', $3)`,
-    [orgId, integrationId, config],
+    `insert into integrations (org_id, id, provider_type, name, config, enabled)
+     values ($1, $2, 'virtual_demo', '{"en":"Demo"}', $3, $4)`,
+    [orgId, integrationId, config, enabled],
   );
   await db.query(
     `insert into zones (org_id, id, integration_id, name) values ($1, $2, $3, '{"en":"Lobby"}')`,

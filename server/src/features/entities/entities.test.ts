@@ -18,7 +18,7 @@ describe('entities', () => {
     userId = await app.world.user();
     await app.world.grant(orgId, userId, 'entities:list', 'entities:read');
     token = (await app.world.key(orgId, userId)).token;
-    building = await app.world.building(orgId);
+    building = await app.world.building(orgId, { enabled: false });
     await app.db.query("update entities set name = 'Main door' where id = $1", [building.entityId]);
     made.door = building.entityId;
     await entity('lamp', 'light', 'aisle Lamp');

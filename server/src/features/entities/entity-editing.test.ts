@@ -13,7 +13,7 @@ describe('editing entities', () => {
   beforeAll(async () => {
     app = await startTestApp();
     orgId = await app.world.org();
-    building = await app.world.building(orgId);
+    building = await app.world.building(orgId, { enabled: false });
     token = (await app.world.key(orgId, rootAdminId)).token;
   });
   afterAll(() => app.close());
