@@ -1,4 +1,8 @@
+import { soon } from './eventually.ts';
 import type { Answer, TestApp } from './test-app.ts';
+
+/** As `soon`, for what the process of a script does: it gives way to every other one of the machine. */
+export const scriptSoon = { ...soon, timeout: 120_000 };
 
 export interface ScriptOptions {
   readonly plan?: boolean;

@@ -6,7 +6,7 @@ import { startTestApp, type TestApp } from '../../../test/support/test-app.ts';
 import { type BuildingIds, rootAdminId, rootOrgId } from '../../../test/support/test-world.ts';
 import { samplePng } from '../../../test/support/upload-form.ts';
 
-describe('images by a script', { timeout: 60_000 }, () => {
+describe('images by a script', { timeout: 240_000 }, () => {
   let app: TestApp;
   let twin: Server;
   let url: string;

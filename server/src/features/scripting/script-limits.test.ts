@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type Script, scripting, scriptsOf } from '../../../test/support/script-requests.ts';
+import { type Script, scripting, scriptSoon, scriptsOf } from '../../../test/support/script-requests.ts';
 import { startTestApp, type TestApp } from '../../../test/support/test-app.ts';
 import { rootAdminId } from '../../../test/support/test-world.ts';
 import { createScriptRunner, type RunnerOptions, type ScriptRun } from './script-runner.ts';
@@ -9,7 +9,7 @@ const longTexts = (count: number) =>
   `let s = "x"; s.pad(1000000, "y"); let a = []; for i in 0..${count} { a.push(s); }`;
 const shared = 'let a = [0]; for i in 0..60 { a = [a, a]; }';
 
-describe('what leaves a script', { timeout: 120_000 }, () => {
+describe('what leaves a script', { timeout: 240_000 }, () => {
   let app: TestApp;
   let run: Script;
   beforeAll(async () => {
@@ -57,7 +57,7 @@ describe('what leaves a script', { timeout: 120_000 }, () => {
   });
 });
 
-describe('a process that does not keep to the rules', { timeout: 60_000 }, () => {
+describe('a process that does not keep to the rules', { timeout: 240_000 }, () => {
   const workerFile = fileURLToPath(new URL('../../../test/support/faulty-script-worker.ts', import.meta.url));
   const runOf = (script: string): ScriptRun => ({
     job: { script, constants: {}, isPlan: false },
@@ -90,12 +90,10 @@ describe('a process that does not keep to the rules', { timeout: 60_000 }, () =>
       return outcome.kind === 'done' ? outcome.value : null;
     };
     const first = await pidOf('ends');
-    await vi.waitFor(async () => expect(await pidOf('ends')).toBe(first), { timeout: 10_000 });
+    await vi.waitFor(async () => expect(await pidOf('ends')).toBe(first), scriptSoon);
     const grown = await pidOf('hoards and ends');
     expect(grown).toEqual(expect.any(Number));
-    await vi.waitFor(() => expect(() => process.kill(grown as number, 0)).toThrow(/ESRCH/), {
-      timeout: 10_000,
-    });
+    await vi.waitFor(() => expect(() => process.kill(grown as number, 0)).toThrow(/ESRCH/), scriptSoon);
     expect(await pidOf('ends')).not.toBe(grown);
     await runner.stop();
   });

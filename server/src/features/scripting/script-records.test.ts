@@ -4,7 +4,7 @@ import { startTestApp, type TestApp } from '../../../test/support/test-app.ts';
 import { type BuildingIds, rootAdminId, rootOrgId } from '../../../test/support/test-world.ts';
 import { ulid } from '../../kernel/ulid.ts';
 
-describe('the records of a script', { timeout: 60_000 }, () => {
+describe('the records of a script', { timeout: 240_000 }, () => {
   let app: TestApp;
   let orgId: string;
   let building: BuildingIds;

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { soon } from '../../../test/support/eventually.ts';
 import { type Script, scripting, scriptsOf } from '../../../test/support/script-requests.ts';
 import { startTestApp, type TestApp } from '../../../test/support/test-app.ts';
 import { rootAdminId } from '../../../test/support/test-world.ts';
@@ -15,7 +16,7 @@ const runOf = (script: string, more: Partial<ScriptRun> = {}): ScriptRun => ({
   ...more,
 });
 
-describe('the processes of scripts', { timeout: 60_000 }, () => {
+describe('the processes of scripts', { timeout: 240_000 }, () => {
   it('are ended wherever they are when nobody waits any more', async () => {
     const runner = createScriptRunner();
     let isGone = false;
@@ -101,7 +102,7 @@ describe('the processes of scripts', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a script over HTTP', { timeout: 60_000 }, () => {
+describe('a script over HTTP', { timeout: 240_000 }, () => {
   let app: TestApp;
   let token: string;
   let run: Script;
@@ -123,9 +124,9 @@ describe('a script over HTTP', { timeout: 60_000 }, () => {
     };
     const left = post('sleep(20); sleep(20)').on('error', () => undefined);
     const taken = () => app.db.query('select slot from script_slots');
-    await vi.waitFor(async () => expect(await taken()).toHaveLength(1), { timeout: 10_000 });
+    await vi.waitFor(async () => expect(await taken()).toHaveLength(1), soon);
     left.destroy();
-    await vi.waitFor(async () => expect(await taken()).toHaveLength(0), { timeout: 15_000 });
+    await vi.waitFor(async () => expect(await taken()).toHaveLength(0), soon);
     const [event] = await app.db.query<{ outcome: string }>(
       `select outcome from audit_events where event_type = 'scripting.executed'`,
     );

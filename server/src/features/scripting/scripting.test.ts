@@ -3,7 +3,7 @@ import { type Script, scripting, scriptsOf } from '../../../test/support/script-
 import { startTestApp, type TestApp } from '../../../test/support/test-app.ts';
 import { rootAdminId } from '../../../test/support/test-world.ts';
 
-describe('running a script', { timeout: 60_000 }, () => {
+describe('running a script', { timeout: 240_000 }, () => {
   let app: TestApp;
   let orgId: string;
   let run: Script;
