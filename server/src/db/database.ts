@@ -3,7 +3,7 @@ import { AppError, type QuotaStanding, quotaExceeded } from '../kernel/app-error
 import { systemClock } from '../kernel/clock.ts';
 import { isUlid } from '../kernel/ulid.ts';
 import { preparedName, type SqlQuery } from './sql.ts';
-import { answerWithinMs, createTurns, type Turns } from './turns.ts';
+import { answerWithinMs, createTurns, hasStoodStill, type Turns } from './turns.ts';
 
 export interface Queryable {
   query<Row>(query: SqlQuery): Promise<Row[]>;
@@ -63,7 +63,7 @@ export function createDatabase(options: DatabaseOptions): Database {
   async function onConnection<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     await turns.take();
     try {
-      return await work(await unlessSilent(turns, () => pool.connect()));
+      return await work(await unlessSilent(turns, () => connect(pool)));
     } finally {
       turns.giveBack();
     }
@@ -126,6 +126,16 @@ function createPool(options: DatabaseOptions): pg.Pool {
   // One that breaks during a transaction fails its statement; as an event that nobody hears it would end the process.
   pool.on('connect', (client) => void client.on('error', () => undefined));
   return pool;
+}
+
+async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
+  const dueMs = systemClock.monotonicMs() + answerWithinMs;
+  try {
+    return await pool.connect();
+  } catch (error) {
+    if (isTimeout(error) && hasStoodStill(dueMs, systemClock.monotonicMs())) return pool.connect();
+    throw error;
+  }
 }
 
 type Statement = pg.QueryConfig & Pick<SqlQuery, 'isUrgent'>;

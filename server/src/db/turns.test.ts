@@ -104,6 +104,27 @@ describe('an answer that is waited for', () => {
     expect(await givenUpAfter(...answered)).toBe(expected);
   });
 
+  it('is still taken by a process that stood still and finds its timers due first', async () => {
+    let stoodMs = 0;
+    const turns = createTurns(1, { monotonicMs: () => Date.now() + stoodMs });
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const answer = turns.inTime(promise);
+    stoodMs = 10_000;
+    await vi.advanceTimersByTimeAsync(1_500);
+    resolve('row');
+    expect(await answer).toBe('row');
+  });
+
+  it('is given up by a process that stood still and then hears nothing', async () => {
+    const since = Date.now();
+    let stoodMs = 0;
+    const turns = createTurns(1, { monotonicMs: () => Date.now() + stoodMs });
+    const end = turns.inTime(new Promise<never>(() => undefined)).catch(() => Date.now() - since);
+    stoodMs = 10_000;
+    await vi.runAllTimersAsync();
+    expect(await end).toBe(1_750);
+  });
+
   it('is taken when it comes, and nothing is left of the waiting', async () => {
     const turns = createTurns(1, { monotonicMs: () => Date.now() });
     expect(await turns.inTime(Promise.resolve('row'))).toBe('row');

@@ -31,6 +31,12 @@ const patienceMs = 10_000;
 /** Less than anybody waits for an answer: a reply that was under way when the last ones were asked proves nothing. */
 const silenceMs = 1_000;
 
+/** A timer that comes so late is no sign of a slow database. */
+const lateMs = 250;
+
+/** Whether the process did: its timers are due then, before it has read what came meanwhile. */
+export const hasStoodStill = (dueMs: number, nowMs: number): boolean => nowMs - dueMs > lateMs;
+
 /**
  * A busy database and one that is gone look alike to those who wait for a connection. They are told apart by whether
  * anybody is answered: then waiting is worth it, else all who wait are told at once.
@@ -79,13 +85,18 @@ export function createTurns(connections: number, { monotonicMs }: Pick<Clock, 'm
       const sinceMs = monotonicMs();
       let timer: NodeJS.Timeout;
       return new Promise((resolve, reject) => {
-        const look = (): void => {
-          const silentAtMs = Math.max(sinceMs, lastAnswerMs) + answerWithinMs;
-          const leftMs = Math.min(silentAtMs, sinceMs + urgentWithinMs) - monotonicMs();
-          if (leftMs <= 0) reject(new Error('timeout of a statement'));
-          else timer = setTimeout(look, Math.ceil(leftMs));
+        const lookIn = (ms: number): void => {
+          timer = setTimeout(look, ms, monotonicMs() + ms);
         };
-        look();
+        const look = (dueMs: number): void => {
+          const nowMs = monotonicMs();
+          const silentAtMs = Math.max(sinceMs, lastAnswerMs) + answerWithinMs;
+          const leftMs = Math.min(silentAtMs, sinceMs + urgentWithinMs) - nowMs;
+          if (leftMs > 0) lookIn(Math.ceil(leftMs));
+          else if (hasStoodStill(dueMs, nowMs)) lookIn(lateMs);
+          else reject(new Error('timeout of a statement'));
+        };
+        lookIn(answerWithinMs);
         answer.finally(() => clearTimeout(timer)).then(resolve, reject);
       });
     },
