@@ -69,9 +69,10 @@ describe('dispatch', () => {
   });
 
   it('calls a device that does not answer unknown, and frees it for the next command', async () => {
-    const dispatch = createDispatch({ clock: systemClock, logger });
+    // Time stands still for the deadline, so that it can not be over before the command is sent.
+    const dispatch = createDispatch({ clock: { ...systemClock, monotonicMs: () => 0 }, logger });
     const silent = providerWith(() => new Promise(() => undefined));
-    expect((await dispatch.send(silent, 'open', command('a', 20))).kind).toBe('unknown');
+    expect((await dispatch.send(silent, 'open', { ...command('a'), deadlineMs: 20 })).kind).toBe('unknown');
     expect(
       (
         await dispatch.send(
