@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { eventually } from '../../test/support/eventually.ts';
 import { lonelyCluster } from '../../test/support/lonely-cluster.ts';
 import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts';
 import { type BuildingIds, createWorld } from '../../test/support/test-world.ts';
@@ -12,8 +13,13 @@ import type { Command, Delivery, ProviderDefinition, Verb } from '../providers/p
 import { createEngine, type Engine } from './engine.ts';
 import { createProviders } from './providers.ts';
 
+type Answer = (verb: Verb) => Delivery | Promise<Delivery>;
+
+/** So long that nothing comes due by itself. */
+const pulseSeconds = 600;
+
 /** A relay without a timer of its own: it stays as it was told. */
-function plainRelay(sent: string[], answer: (verb: Verb) => Delivery): ProviderDefinition {
+function plainRelay(sent: string[], answer: Answer): ProviderDefinition {
   const anything = Type.Object({});
   const act = (verb: Verb) => async (_command: Command) => {
     sent.push(verb);
@@ -33,7 +39,7 @@ function plainRelay(sent: string[], answer: (verb: Verb) => Delivery): ProviderD
       entityExternalId: 'optional',
       defaultMinIntervalMs: 0,
       pulseBy: 'server',
-      defaultPulseSeconds: () => 0.2,
+      defaultPulseSeconds: () => pulseSeconds,
     },
     connect: () => ({
       actions: { open: act('open'), close: act('close') },
@@ -50,7 +56,7 @@ describe('doors that the service closes', () => {
   let orgId: string;
   let building: BuildingIds;
   let sent: string[];
-  let answer: (verb: Verb) => Delivery;
+  let answer: Answer;
   const running: Engine[] = [];
 
   beforeAll(async () => {
@@ -68,7 +74,7 @@ describe('doors that the service closes', () => {
     building = await createWorld(owner).building(orgId);
   });
   afterEach(async () => {
-    for (const engine of running.splice(0)) await engine.stop();
+    await stopAll();
     await owner.query('delete from close_jobs');
   });
 
@@ -118,9 +124,15 @@ describe('doors that the service closes', () => {
     return engine.execute(call, org, { entityId: building.entityId, actionId, payload: {} });
   }
   const jobs = () => owner.query('select entity_id from close_jobs where org_id = $1', [orgId]);
-  const until = async (condition: () => boolean | Promise<boolean>) => {
-    for (let i = 0; i < 200 && !(await condition()); i += 1)
-      await new Promise((resume) => setTimeout(resume, 25));
+  const due = (inSeconds: number) =>
+    owner.query(`update close_jobs set due_at = now() + $2 * interval '1 second' where org_id = $1`, [
+      orgId,
+      inSeconds,
+    ]);
+  /** What was claimed and missed comes back after seconds. */
+  const closed = () => eventually(async () => (await jobs()).length === 0, 25_000);
+  const stopAll = async () => {
+    for (const engine of running.splice(0)) await engine.stop();
   };
   const automaticEvents = () =>
     owner.query<{ outcome: string }>(
@@ -131,8 +143,16 @@ describe('doors that the service closes', () => {
   it('are closed after the time, once, with an event of the system', async () => {
     const engine = await startEngine();
     await act(engine, 'open');
-    expect(await jobs()).toHaveLength(1);
-    await until(async () => (await jobs()).length === 0);
+    // Both rows are of one transaction.
+    const times = await owner.query<{ seconds: number }>(
+      `select extract(epoch from j.due_at - i.created_at)::float8 as seconds
+       from close_jobs j join intents i on i.org_id = j.org_id and i.entity_id = j.entity_id where j.org_id = $1`,
+      [orgId],
+    );
+    expect(times).toEqual([{ seconds: pulseSeconds }]);
+    expect(sent).toEqual(['open']);
+    await due(0);
+    await closed();
     expect(sent).toEqual(['open', 'close']);
     expect(await automaticEvents()).toEqual([{ outcome: 'succeeded' }]);
   });
@@ -140,31 +160,36 @@ describe('doors that the service closes', () => {
   it('are closed by the next node when the one that opened is gone', async () => {
     const engine = await startEngine();
     await act(engine, 'open');
-    await engine.stop();
-    running.splice(0);
+    await stopAll();
     expect(sent).toEqual(['open']);
+    await due(0);
     await startEngine();
-    await until(async () => (await jobs()).length === 0);
+    await closed();
     expect(sent).toEqual(['open', 'close']);
   });
 
   it('stay due until a close was delivered, and every failed try is in the audit log', async () => {
     const engine = await startEngine();
-    answer = (verb) =>
-      verb === 'close' ? { kind: 'not_sent', reason: 'away' } : { kind: 'delivered', observed: null };
     await act(engine, 'open');
-    await until(() => sent.includes('close'));
-    await until(async () => (await automaticEvents()).length > 0);
+    answer = async () => {
+      // It comes back when the test says so.
+      await due(pulseSeconds);
+      return { kind: 'not_sent', reason: 'away' };
+    };
+    await due(0);
+    await eventually(async () => (await automaticEvents()).length > 0);
+    expect(sent).toEqual(['open', 'close']);
     expect(await jobs()).toHaveLength(1);
     answer = () => ({ kind: 'delivered', observed: null });
-    await owner.query('update close_jobs set due_at = now()');
-    await until(async () => (await jobs()).length === 0);
+    await due(0);
+    await closed();
     expect((await automaticEvents()).map((event) => event.outcome)).toEqual(['failed', 'succeeded']);
   });
 
   it('need no closing any more when somebody has closed them', async () => {
     const engine = await startEngine();
     await act(engine, 'open');
+    expect(await jobs()).toHaveLength(1);
     await act(engine, 'close');
     expect(await jobs()).toHaveLength(0);
   });
@@ -173,8 +198,10 @@ describe('doors that the service closes', () => {
     const engine = await startEngine();
     await startEngine();
     await act(engine, 'open');
-    await until(async () => (await jobs()).length === 0);
-    await new Promise((resume) => setTimeout(resume, 600));
+    await due(0);
+    await closed();
+    // Whatever the other one has claimed is sent by then.
+    await stopAll();
     expect(sent).toEqual(['open', 'close']);
   });
 });
