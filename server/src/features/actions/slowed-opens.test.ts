@@ -1,11 +1,14 @@
 // Limits of opens: never a refusal, but a wait before anything is written, and an answer that says so.
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { listen } from '../../../test/support/scenario-sockets.ts';
 import { startTestApp, type TestApp } from '../../../test/support/test-app.ts';
 import { type BuildingIds, rootAdminId } from '../../../test/support/test-world.ts';
+import { createSlowDown } from '../../engine/slow-down.ts';
 import { ulid } from '../../kernel/ulid.ts';
 
 describe('opens above a limit', () => {
@@ -13,12 +16,19 @@ describe('opens above a limit', () => {
   let orgId: string;
   let token: string;
   let building: BuildingIds;
+  let wait: (ms: number) => Promise<unknown>;
 
   beforeAll(async () => {
-    app = await startTestApp();
+    app = await startTestApp({
+      wrapEngine: (deps) => {
+        const { db, slowedUse: use } = deps;
+        return { ...deps, slowDown: createSlowDown({ db, use, wait: (ms) => wait(ms) }) };
+      },
+    });
   });
   afterAll(() => app.close());
   beforeEach(async () => {
+    wait = delay;
     orgId = await app.world.org();
     building = await app.world.building(orgId);
     token = (await app.world.key(orgId, rootAdminId)).token;
@@ -74,7 +84,14 @@ describe('opens above a limit', () => {
 
   it('hold no connection to the database and no intent while they wait; who leaves then opens nothing', async () => {
     await limit('door_opens', 'month', 0);
+    const waits = Promise.withResolvers<void>();
+    const over = Promise.withResolvers<void>();
+    wait = () => {
+      waits.resolve();
+      return over.promise;
+    };
     const { port } = await listen(app);
+    const connected = once(app.app.http.server, 'connection');
     const socket = connect({ port, host: '127.0.0.1' });
     const seen = vi.fn();
     socket.on('data', seen);
@@ -83,10 +100,15 @@ describe('opens above a limit', () => {
       `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n` +
         'Content-Length: 2\r\nX-Correlation-Id: left-early\r\n\r\n{}',
     );
-    const waiting = () => app.request('GET', '/me/profile', { token });
-    await vi.waitFor(async () => expect((await waiting()).status).toBe(200), { timeout: 10_000 });
+    await waits.promise;
+    expect((await app.request('GET', '/me/profile', { token })).status).toBe(200);
     expect(await app.db.query('select id from intents where org_id = $1', [orgId])).toEqual([]);
+    const [atServer] = (await connected) as [Socket];
+    const left = once(atServer, 'close');
     socket.destroy();
+    await left;
+    wait = delay;
+    over.resolve();
     // A later open waits longer than the one that was left: when it is through, that one would have been.
     const later = await act('open');
     expect(later.body.degradation).toMatchObject({ limit: 0 });
