@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../server/src/db/embedded-postgres.ts';
-import { freePort } from '../server/test/support/service-process.ts';
+import { freePort } from '../server/test/support/peers/free-port.ts';
 import { type Child, startChild } from './child.ts';
 import { cpuMsOf } from './cpu-time.ts';
 import { httpLoad, type LoadResult, postRequest } from './http-load.ts';

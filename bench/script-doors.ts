@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../server/src/db/embedded-postgres.ts';
-import { freePort } from '../server/test/support/service-process.ts';
+import { freePort } from '../server/test/support/peers/free-port.ts';
 import { startChild } from './child.ts';
 import { httpLoad } from './http-load.ts';
 import { openRequests, type Printed, prepareOrgs } from './open-setup.ts';

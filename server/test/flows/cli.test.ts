@@ -6,7 +6,8 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type CliOptions, runCli } from '../../../cli/test/support/run-cli.ts';
 import { repositoryRoot } from '../support/architecture-trees.ts';
-import { freePort, type ServiceProcess, startService } from '../support/service-process.ts';
+import { freePort } from '../support/peers/free-port.ts';
+import { type ServiceProcess, startService } from '../support/service-process.ts';
 import { makeTestDir } from '../support/test-cluster.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 

@@ -8,7 +8,8 @@ import { type ApiClient, createClient } from '@lintel/contract/client';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { repositoryRoot } from '../support/architecture-trees.ts';
-import { freePort, type ServiceProcess, startService } from '../support/service-process.ts';
+import { freePort } from '../support/peers/free-port.ts';
+import { type ServiceProcess, startService } from '../support/service-process.ts';
 import { makeTestDir } from '../support/test-cluster.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 

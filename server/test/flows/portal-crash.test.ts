@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { type ApiClient, createClient } from '@lintel/contract/client';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { freePort } from '../support/peers/free-port.ts';
 import { demoCommands } from '../support/portal-site.ts';
-import { freePort, type ServiceProcess, startService } from '../support/service-process.ts';
+import { type ServiceProcess, startService } from '../support/service-process.ts';
 import { makeTestDir } from '../support/test-cluster.ts';
 
 const soon = { timeout: 60_000, interval: 100 };

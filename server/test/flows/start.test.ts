@@ -6,7 +6,8 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { generateToken } from '../../src/kernel/secret.ts';
-import { freePort, type Program, runProgram, type StartLine } from '../support/service-process.ts';
+import { freePort } from '../support/peers/free-port.ts';
+import { type Program, runProgram, type StartLine } from '../support/service-process.ts';
 import { makeTestDir } from '../support/test-cluster.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 

@@ -5,7 +5,8 @@ import { rm } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { repositoryRoot } from './architecture-trees.ts';
-import { freePort, type StartLine, startService } from './service-process.ts';
+import { freePort } from './peers/free-port.ts';
+import { type StartLine, startService } from './service-process.ts';
 import { makeTestDir } from './test-cluster.ts';
 
 /** Of a first run: with its secrets. */
