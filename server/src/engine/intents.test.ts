@@ -332,7 +332,7 @@ describe('intents', () => {
   });
 
   it('takes an intent for lost only well after its deadline', async () => {
-    const fresh = intent();
+    const fresh = intent({ deadlineMs: 600_000 });
     const old = intent({ deadlineMs: -20_000 });
     await openIntent(db.direct, fresh);
     await openIntent(db.direct, old);
