@@ -1,6 +1,7 @@
 // Every way to one more of something, at the last place and over it. The mutants at the end show that the checks can fail.
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { eventually } from '../../test/support/eventually.ts';
 import { registerPerson } from '../../test/support/people.ts';
 import { type Answer, startTestApp, type TestApp } from '../../test/support/test-app.ts';
 import { type BuildingIds, rootAdminId, rootOrgId } from '../../test/support/test-world.ts';
@@ -184,27 +185,29 @@ describe('the lock of a limit', () => {
     }
     const [first, second] = clients as [pg.Client, pg.Client];
     await insertZone(first);
-    const waiting = insertZone(second).then(
-      () => second.query('commit').then(() => 'in'),
-      (error: unknown) => (error instanceof pg.DatabaseError ? (error.code ?? '') : 'lost'),
-    );
-    await Promise.race([waiting, blocked(second)]);
+    let isThrough = false;
+    const waiting = insertZone(second)
+      .then(
+        () => second.query('commit').then(() => 'in'),
+        (error: unknown) => (error instanceof pg.DatabaseError ? (error.code ?? '') : 'lost'),
+      )
+      .finally(() => {
+        isThrough = true;
+      });
+    await eventually(async () => isThrough || (await isBlocked(second)));
     await first.query('commit');
     const results = ['in', await waiting];
     for (const client of clients) await client.end();
     return results;
   }
 
-  async function blocked(client: pg.Client): Promise<void> {
+  async function isBlocked(client: pg.Client): Promise<boolean> {
     const { processID } = client as unknown as { processID: number };
-    for (;;) {
-      const [row] = await app.db.query<{ waits: boolean }>(
-        `select wait_event_type = 'Lock' as waits from pg_stat_activity where pid = $1`,
-        [processID],
-      );
-      if (row?.waits) return;
-      await new Promise((resume) => setTimeout(resume, 10));
-    }
+    const [row] = await app.db.query<{ waits: boolean | null }>(
+      `select wait_event_type = 'Lock' as waits from pg_stat_activity where pid = $1`,
+      [processID],
+    );
+    return row?.waits === true;
   }
 
   it('nobody waits where there is no limit', async () => {
