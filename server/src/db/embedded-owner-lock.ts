@@ -24,8 +24,8 @@ export type OwnerLockOptions = {
 
 const CONNECT_MS = 10_000;
 const RETRY_MS = 100;
-// The server sees the closed socket of a killed owner at once, but a loaded machine may take its time.
-const TAKE_ATTEMPTS = 30;
+// The server sees the closed socket of a killed owner at once, but on a loaded machine that may take seconds.
+const TAKE_ATTEMPTS = 100;
 const RETAKE_ATTEMPTS = 300;
 
 export async function takeOwnerLock(options: OwnerLockOptions): Promise<OwnerLock> {
