@@ -93,13 +93,14 @@ describe('approvals', () => {
     expect(await commands()).toHaveLength(1);
   });
 
-  it('one consent lets one of 500 at once through', { timeout: 60_000 }, async () => {
+  // Ten times as many as there are connections to the database, and none of them waits too long for one.
+  it('one consent lets one of 100 at once through', { timeout: 60_000 }, async () => {
     await askForConsent();
     await vote(await asked(), 'approve', first);
-    const answers = await Promise.all(Array.from({ length: 500 }, () => open()));
+    const answers = await Promise.all(Array.from({ length: 100 }, () => open()));
     const codes = answers.map(({ status, body }) => (status === 200 ? 'executed' : body.code));
     expect(codes.filter((code) => code === 'executed')).toHaveLength(1);
-    expect(codes.filter((code) => code === 'approval_required')).toHaveLength(499);
+    expect(codes.filter((code) => code === 'approval_required')).toHaveLength(99);
     const refusals = answers.filter(({ status }) => status !== 200);
     expect(refusals.filter(({ body }) => !body.message?.includes('(require_step_up '))).toEqual([]);
     expect(await commands()).toHaveLength(1);
