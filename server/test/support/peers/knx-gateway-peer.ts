@@ -63,7 +63,7 @@ interface Gateway {
 }
 
 /** Longer than the tests wait for an acknowledgement, shorter than for a confirmation. */
-const SLOW_BUS_MS = 150;
+const SLOW_BUS_MS = 750;
 const NO_ADDRESS = '0801000000000000';
 
 export async function startGatewayPeer(): Promise<GatewayPeer> {
