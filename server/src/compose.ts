@@ -50,6 +50,8 @@ export interface ComposeOptions {
   /** For tests that can not wait for a lease of the usual length, or look whether a node without one is noticed. */
   readonly leaseMs?: number;
   readonly wrapCluster?: (cluster: Cluster) => Cluster;
+  /** For tests on a machine that may be busier than any that opens doors. */
+  readonly databaseAnswerMs?: number;
   /** For tests that end the process, or let it err, between the steps of an open. */
   readonly wrapEngine?: (deps: EngineDeps) => EngineDeps;
 }
@@ -156,6 +158,7 @@ function composeParts(options: ComposeOptions, listening: () => AddressInfo | st
   const db = createDatabase({
     url: databaseUrl,
     maxConnections: config.databaseConnections,
+    answerWithinMs: options.databaseAnswerMs,
     onError: (error) => logger.warn({ err: error }, 'an idle database connection broke'),
   });
   const secrets = composeSecrets(options);
@@ -188,10 +191,11 @@ function composeParts(options: ComposeOptions, listening: () => AddressInfo | st
 }
 
 /** A few connections of their own, under the role that sees secrets and nothing else. */
-function composeSecrets({ databaseUrl, keyring, logger }: ComposeOptions) {
+function composeSecrets({ databaseUrl, databaseAnswerMs, keyring, logger }: ComposeOptions) {
   const db = createDatabase({
     url: databaseUrl,
     maxConnections: 2,
+    answerWithinMs: databaseAnswerMs,
     role: 'lintel_secrets',
     onError: (error) => logger.warn({ err: error }, 'an idle connection to the secrets broke'),
   });

@@ -3,7 +3,7 @@ import { AppError, type QuotaStanding, quotaExceeded } from '../kernel/app-error
 import { systemClock } from '../kernel/clock.ts';
 import { isUlid } from '../kernel/ulid.ts';
 import { preparedName, type SqlQuery } from './sql.ts';
-import { answerWithinMs, createTurns, hasStoodStill, type Turns } from './turns.ts';
+import { createTurns, hasStoodStill, type Turns, answerWithinMs as usualAnswerMs } from './turns.ts';
 
 export interface Queryable {
   query<Row>(query: SqlQuery): Promise<Row[]>;
@@ -47,6 +47,8 @@ export interface DatabaseOptions {
   /** lintel_app unless given. */
   readonly role?: DatabaseRole;
   readonly onError: (error: Error) => void;
+  /** When nobody at all gets one, it counts as silent. Less than two seconds unless given. */
+  readonly answerWithinMs?: number;
 }
 
 // Numbers come back as numbers: no bigint column of ours passes 2^53.
@@ -57,13 +59,14 @@ const types = {
 };
 
 export function createDatabase(options: DatabaseOptions): Database {
-  const pool = createPool(options);
-  const turns = createTurns(options.maxConnections, systemClock);
+  const { maxConnections, answerWithinMs = usualAnswerMs } = options;
+  const pool = createPool(options, answerWithinMs);
+  const turns = createTurns(maxConnections, systemClock, answerWithinMs);
 
   async function onConnection<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     await turns.take();
     try {
-      return await work(await unlessSilent(turns, () => connect(pool)));
+      return await work(await unlessSilent(turns, () => connect(pool, answerWithinMs)));
     } finally {
       turns.giveBack();
     }
@@ -111,7 +114,7 @@ export function createDatabase(options: DatabaseOptions): Database {
   };
 }
 
-function createPool(options: DatabaseOptions): pg.Pool {
+function createPool(options: DatabaseOptions, answerWithinMs: number): pg.Pool {
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.maxConnections,
@@ -128,7 +131,7 @@ function createPool(options: DatabaseOptions): pg.Pool {
   return pool;
 }
 
-async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
+async function connect(pool: pg.Pool, answerWithinMs: number): Promise<pg.PoolClient> {
   const dueMs = systemClock.monotonicMs() + answerWithinMs;
   try {
     return await pool.connect();

@@ -41,7 +41,11 @@ export const hasStoodStill = (dueMs: number, nowMs: number): boolean => nowMs - 
  * A busy database and one that is gone look alike to those who wait for a connection. They are told apart by whether
  * anybody is answered: then waiting is worth it, else all who wait are told at once.
  */
-export function createTurns(connections: number, { monotonicMs }: Pick<Clock, 'monotonicMs'>): Turns {
+export function createTurns(
+  connections: number,
+  { monotonicMs }: Pick<Clock, 'monotonicMs'>,
+  withinMs = answerWithinMs,
+): Turns {
   const waiters = new Set<Waiter>();
   let free = connections;
   let [lastAnswerMs, isSilent] = [Number.NEGATIVE_INFINITY, false];
@@ -90,13 +94,13 @@ export function createTurns(connections: number, { monotonicMs }: Pick<Clock, 'm
         };
         const look = (dueMs: number): void => {
           const nowMs = monotonicMs();
-          const silentAtMs = Math.max(sinceMs, lastAnswerMs) + answerWithinMs;
-          const leftMs = Math.min(silentAtMs, sinceMs + urgentWithinMs) - nowMs;
+          const silentAtMs = Math.max(sinceMs, lastAnswerMs) + withinMs;
+          const leftMs = Math.min(silentAtMs, sinceMs + Math.max(urgentWithinMs, withinMs)) - nowMs;
           if (leftMs > 0) lookIn(Math.ceil(leftMs));
           else if (hasStoodStill(dueMs, nowMs)) lookIn(lateMs);
           else reject(new Error('timeout of a statement'));
         };
-        lookIn(answerWithinMs);
+        lookIn(withinMs);
         answer.finally(() => clearTimeout(timer)).then(resolve, reject);
       });
     },

@@ -7,7 +7,7 @@ import { providerDefinitions } from '../../src/providers/registry.ts';
 import { drain } from '../../src/startup-drain.ts';
 import type { NodeSettings } from './cluster-nodes.ts';
 import { ledgerProvider } from './ledger-provider.ts';
-import { rootOrgId, testKeyring, testPepper, testPublicUrl } from './test-world.ts';
+import { patientMs, rootOrgId, testKeyring, testPepper, testPublicUrl } from './test-world.ts';
 
 const settings = JSON.parse(process.argv[2] ?? '') as NodeSettings;
 const { name, ledger, databaseUrl, leaseMs, port, dataDir, mutant } = settings;
@@ -23,6 +23,7 @@ const config = readConfig({
 const app = compose({
   config,
   databaseUrl,
+  databaseAnswerMs: patientMs,
   pepper: testPepper,
   keyring: testKeyring,
   rootOrgId,

@@ -11,7 +11,7 @@ import { providerDefinitions } from '../../src/providers/registry.ts';
 import { type Ending, withFailpoint } from '../faults/failpoints.ts';
 import { type EngineMutantName, engineMutants } from '../faults/mutants/engine-mutants.ts';
 import { resendLost } from '../faults/mutants/resending-recovery.ts';
-import { rootOrgId, testKeyring, testPepper, testPublicUrl } from './test-world.ts';
+import { patientMs, rootOrgId, testKeyring, testPepper, testPublicUrl } from './test-world.ts';
 
 export interface VictimSettings {
   readonly databaseUrl: string;
@@ -56,6 +56,7 @@ const app = compose({
     PORT: String(port),
   }),
   databaseUrl,
+  databaseAnswerMs: patientMs,
   pepper: testPepper,
   keyring: testKeyring,
   rootOrgId,

@@ -9,7 +9,15 @@ import { type Clock, systemClock } from '../../src/kernel/clock.ts';
 import { createLogger, type Logger } from '../../src/kernel/logger.ts';
 import { createResponseCheck, type ResponseCheck } from './response-check.ts';
 import { createTestDatabase, type TestDatabase } from './test-database.ts';
-import { createWorld, rootOrgId, testKeyring, testPepper, testPublicUrl, type World } from './test-world.ts';
+import {
+  createWorld,
+  patientMs,
+  rootOrgId,
+  testKeyring,
+  testPepper,
+  testPublicUrl,
+  type World,
+} from './test-world.ts';
 
 export interface Answer {
   readonly status: number;
@@ -57,7 +65,7 @@ export interface TestAppOptions {
   readonly database?: TestDatabase;
   readonly leaseMs?: number;
   readonly wrapEngine?: ComposeOptions['wrapEngine'];
-  /** Where the service finds its database, for tests that put something in between. */
+  /** Where the service finds its database, for tests that put something in between, or let it fail. */
   readonly databaseUrl?: (url: string) => string;
 }
 
@@ -68,9 +76,9 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   return startNode(db, options, true);
 }
 
-/** On a database that the caller has made. */
+/** On a database that the caller has made, to let it fail. */
 export function startTestAppOn(db: TestDatabase, options: TestAppOptions = {}): Promise<TestApp> {
-  return startNode(db, options, true);
+  return startNode(db, { databaseUrl: (url) => url, ...options }, true);
 }
 
 async function startNode(db: TestDatabase, options: TestAppOptions, ownsDatabase: boolean): Promise<TestApp> {
@@ -86,6 +94,7 @@ async function startNode(db: TestDatabase, options: TestAppOptions, ownsDatabase
   const app = compose({
     config,
     databaseUrl: options.databaseUrl?.(db.url) ?? db.url,
+    ...(options.databaseUrl ? {} : { databaseAnswerMs: patientMs }),
     pepper: testPepper,
     keyring: testKeyring,
     rootOrgId,

@@ -6,6 +6,8 @@ import type { TestDatabase } from './test-database.ts';
 
 export const testPepper = new Secret('a pepper for tests only');
 export const testKeyring = keyringOfTests('a key encryption key that only tests');
+/** How long a node waits for its database, where that is not what is tested: tests share a machine. */
+export const patientMs = 15_000;
 export const testPublicUrl = 'http://localhost:8080';
 export const rootOrgId = '01AAAAAAAAAAAAAAAAAAAAAAAA';
 export const rootAdminId = '01AAAAAAAAAAAAAAAAAAAAAADM';
