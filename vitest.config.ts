@@ -15,8 +15,9 @@ const atFullSize = [
 export default defineConfig({
   test: {
     globalSetup: ['server/test/support/database-setup.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // They end what hangs, and say nothing about speed: the machine may be busy with something else.
+    testTimeout: 120_000,
+    hookTimeout: 180_000,
     pool: 'forks',
     maxWorkers: 3,
     // The providers under test spend their time waiting, so all of them wait at once.
