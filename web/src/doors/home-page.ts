@@ -62,11 +62,11 @@ async function renderHome(
   first: Organization,
 ): Promise<void> {
   const place = el('div');
-  const show = createStage(place, profile.user_id);
-  const switcher = orgs.length > 1 ? createSwitcher(orgs, first, show) : null;
+  const stage = createStage(place, profile.user_id);
+  const switcher = orgs.length > 1 ? createSwitcher(orgs, first, stage.show) : null;
   const who = el('span', { class: 'who', title: profile.email }, localized(profile.name) || profile.email);
-  const header = el('header', { class: 'bar' }, brand(), switcher, who, signOutButton());
-  await show(first);
+  const header = el('header', { class: 'bar' }, brand(), switcher, who, signOutButton(stage.stop));
+  await stage.show(first);
   root.replaceChildren(header, passwordCard(session) ?? '', place);
 }
 
@@ -74,14 +74,20 @@ async function renderHome(
 function createStage(place: HTMLElement, ownUserId: string) {
   let shown: OrgView | null = null;
   let wanted: Organization | null = null;
-  return async (org: Organization): Promise<void> => {
-    wanted = org;
-    const view = await createOrgView(org, ownUserId);
-    if (wanted !== org) return view.stop();
-    shown?.stop();
-    shown = view;
-    document.title = `${localized(org.name)} · Lintel`;
-    place.replaceChildren(view.element);
+  return {
+    show: async (org: Organization): Promise<void> => {
+      wanted = org;
+      const view = await createOrgView(org, ownUserId);
+      if (wanted !== org) return view.stop();
+      shown?.stop();
+      shown = view;
+      document.title = `${localized(org.name)} · Lintel`;
+      place.replaceChildren(view.element);
+    },
+    stop: (): void => {
+      wanted = null;
+      shown?.stop();
+    },
   };
 }
 
@@ -104,8 +110,12 @@ function createSwitcher(
   return select;
 }
 
-function signOutButton(): HTMLButtonElement {
+/** `stop`: whoever goes on asking after the session has ended is refused. */
+function signOutButton(stop: () => void = () => undefined): HTMLButtonElement {
   // When it failed, the sign-in page finds the session still there and leads back.
   const leave = () => location.replace('/sign-in');
-  return button('Sign out', 'secondary', () => void signOut().then(leave, leave));
+  return button('Sign out', 'secondary', () => {
+    stop();
+    void signOut().then(leave, leave);
+  });
 }

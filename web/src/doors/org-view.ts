@@ -48,18 +48,19 @@ function createLivePart(org: Organization, access: OrgAccess, ownUserId: string)
   const events = access.mayReadAudit ? createAuditList(ownUserId) : null;
   const trouble = el('p', { class: 'notice bad', role: 'status', hidden: true });
 
-  async function refresh(): Promise<void> {
+  async function refresh(stopped: AbortSignal): Promise<void> {
+    const signal = AbortSignal.any([stopped, inTime()]);
     const headers = { 'x-org': org.id };
     const query = { entity_type: operableTypes, limit: 200 };
     const [page, audit] = await Promise.all([
-      api('list_entities', { query, headers, signal: inTime() }),
-      events && api('list_audit_events', auditInput(org.id)),
+      api('list_entities', { query, headers, signal }),
+      events && api('list_audit_events', { ...auditInput(org.id), signal }),
     ]);
     entities.update(page.items, page.total);
     if (audit !== null) events?.update(audit.items);
   }
 
-  poll = pollWhileVisible(() => showTrouble(trouble, refresh), refreshMs);
+  poll = pollWhileVisible((stopped) => showTrouble(trouble, stopped, refresh), refreshMs);
   return {
     parts: [trouble, entities.element, ...(events ? [events.element] : [])],
     stop: () => poll?.stop(),
@@ -70,16 +71,20 @@ function auditInput(orgId: string) {
   return {
     params: { org_id: orgId },
     query: { limit: shownEvents, org_scope: 'self' as const },
-    signal: inTime(),
   };
 }
 
 /** What is on the page stays, but nobody may take it for the present. */
-async function showTrouble(trouble: HTMLElement, work: () => Promise<void>): Promise<void> {
+async function showTrouble(
+  trouble: HTMLElement,
+  stopped: AbortSignal,
+  work: (stopped: AbortSignal) => Promise<void>,
+): Promise<void> {
   try {
-    await work();
+    await work(stopped);
     trouble.hidden = true;
   } catch (error) {
+    if (stopped.aborted) return;
     if (error instanceof ApiCallError && error.status === 401) location.replace('/sign-in');
     setText(trouble, `${problemOf(error).text} What you see may be out of date.`);
     trouble.hidden = false;

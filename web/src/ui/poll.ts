@@ -1,28 +1,30 @@
 export interface Poll {
   /** Runs at once, or once more when a run is under way. */
   now(): void;
+  /** A run that is under way hears of it by its signal. */
   stop(): void;
 }
 
 /** Repeats the work while somebody can see the page; a run never overlaps the one before. */
-export function pollWhileVisible(work: () => Promise<void>, everyMs: number): Poll {
+export function pollWhileVisible(work: (stopped: AbortSignal) => Promise<void>, everyMs: number): Poll {
+  const stopping = new AbortController();
+  const { signal } = stopping;
   let timer: number | undefined;
   let isRunning = false;
   let isWanted = false;
-  let isStopped = false;
 
   function schedule(): void {
-    if (!isStopped && document.visibilityState === 'visible')
+    if (!signal.aborted && document.visibilityState === 'visible')
       timer = window.setTimeout(() => void run(), everyMs);
   }
 
   async function run(): Promise<void> {
     window.clearTimeout(timer);
     isWanted = isRunning;
-    if (isRunning || isStopped) return;
+    if (isRunning || signal.aborted) return;
     isRunning = true;
     try {
-      await work();
+      await work(signal);
     } finally {
       isRunning = false;
     }
@@ -39,7 +41,7 @@ export function pollWhileVisible(work: () => Promise<void>, everyMs: number): Po
   return {
     now: () => void run(),
     stop: () => {
-      isStopped = true;
+      stopping.abort();
       window.clearTimeout(timer);
       document.removeEventListener('visibilitychange', onVisibility);
     },
