@@ -5,7 +5,7 @@ import { createLogger } from '../../src/kernel/logger.ts';
 import { testPepper } from './test-world.ts';
 
 /** For tests of parts that are about one node. */
-export function lonelyCluster(db: Database, databaseUrl: string): Cluster {
+export function lonelyCluster(db: Database, databaseUrl: string, leaseMs = 15_000): Cluster {
   return createCluster({
     db,
     databaseUrl,
@@ -14,7 +14,7 @@ export function lonelyCluster(db: Database, databaseUrl: string): Cluster {
     pepper: testPepper,
     secret: null,
     address: () => 'http://127.0.0.1:9',
-    leaseMs: 15_000,
+    leaseMs,
     natsUrl: null,
   });
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { soon } from '../../../test/support/eventually.ts';
 import { lockedProvider } from '../../../test/support/locked-provider.ts';
 import { startTestApp, type TestApp } from '../../../test/support/test-app.ts';
 import { rootAdminId } from '../../../test/support/test-world.ts';
@@ -128,12 +129,12 @@ describe('integrations are changed', () => {
     expect(await secretsOf(id)).toEqual(secrets);
   });
 
-  it('and their connections get the new secrets', async () => {
+  it('and their connections get the new secrets', { timeout: 60_000 }, async () => {
     const id = await create();
     const seen = () => links.filter(({ integrationId }) => integrationId === id).at(-1)?.secrets;
-    await expect.poll(() => seen()?.token?.reveal(), { timeout: 10_000 }).toBe('first token');
+    await expect.poll(() => seen()?.token?.reveal(), soon).toBe('first token');
     await send('PUT', `/${id}`, { secrets: newSecrets });
-    await expect.poll(() => seen()?.token?.reveal(), { timeout: 10_000 }).toBe('second token');
+    await expect.poll(() => seen()?.token?.reveal(), soon).toBe('second token');
     expect(seen()).not.toHaveProperty('user');
   });
 

@@ -1,5 +1,6 @@
 import type { Integration } from '@lintel/contract/integrations';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { soon } from '../../../test/support/eventually.ts';
 import { startTestApp, type TestApp } from '../../../test/support/test-app.ts';
 import type { BuildingIds } from '../../../test/support/test-world.ts';
 import { ulid } from '../../kernel/ulid.ts';
@@ -36,7 +37,7 @@ describe('integrations', () => {
 
   it('lists what is live in the order of creation, with the provider’s name and health', async () => {
     // A connection is made within a second.
-    await expect.poll(async () => (await list()).items[0]?.health, { timeout: 10_000 }).toBe('ok');
+    await expect.poll(async () => (await list()).items[0]?.health, soon).toBe('ok');
     const { items, total } = await list();
     expect([items.map(({ id }) => id), total]).toEqual([[demo.integrationId, knxId], 2]);
     expect(items[0]).toMatchObject({
