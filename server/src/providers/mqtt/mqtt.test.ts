@@ -42,6 +42,12 @@ async function connected(
   return provider;
 }
 
+/** Any command comes back only when the link has ended its search for retained ones. */
+async function settled({ connection }: ConnectedProvider): Promise<void> {
+  const nowhere = entityOf({ metadata: { command_topic: 'door/nowhere' } });
+  expect((await connection.actions.open?.(commandTo(nowhere)))?.kind).toMatch(/^(not_sent|delivered)$/);
+}
+
 let counter = 0;
 function door(metadata: Record<string, string> = {}) {
   counter += 1;
@@ -100,12 +106,13 @@ describe.each([5, 4])('protocol version %i', (protocol_version) => {
   it('a device that does not report, or reports another state, leaves the outcome unknown', async () => {
     const [silent, stubborn] = [door(), door()];
     const far = [await device(silent, null), await device(stubborn, () => 'OFF')];
-    const { connection } = await connected([silent, stubborn], { protocol_version });
+    const provider = await connected([silent, stubborn], { protocol_version });
+    await settled(provider);
     for (const entity of [silent, stubborn]) {
-      const delivery = await connection.actions.open?.(commandTo(entity, { withinMs: 800 }));
+      const delivery = await provider.connection.actions.open?.(commandTo(entity, { withinMs: 800 }));
       expect(delivery?.kind).toBe('unknown');
     }
-    expect(far.map(({ heard }) => heard)).toEqual([['ON'], ['ON']]);
+    await vi.waitFor(() => expect(far.map(({ heard }) => heard)).toEqual([['ON'], ['ON']]), soon);
   });
 
   it('our own command on a shared topic is no proof', async () => {
@@ -140,8 +147,10 @@ describe('with version 5', () => {
     const away = await broker.client(session);
     await away.subscribeAsync('door/away', { qos: 1 });
     await away.endAsync();
-    const { connection } = await connected([entity]);
-    expect((await connection.actions.open?.(commandTo(entity, { withinMs: 1500 })))?.kind).toBe('delivered');
+    const provider = await connected([entity]);
+    await settled(provider);
+    const delivery = await provider.connection.actions.open?.(commandTo(entity, { withinMs: 1500 }));
+    expect(delivery?.kind).toBe('delivered');
     await delay(2200);
     const heard: string[] = [];
     const back = connect({ ...session, host: '127.0.0.1', port: broker.port });
@@ -159,8 +168,9 @@ describe('when the wire fails', () => {
     const entity = door();
     const far = await device(entity);
     const cut = await startTcpCut(broker.port);
-    const { connection } = await connected([entity], { broker_port: cut.port });
-    await delay(400);
+    const provider = await connected([entity], { broker_port: cut.port });
+    await settled(provider);
+    const { connection } = provider;
     cut.cut('replies');
     const delivery = await connection.actions.open?.(commandTo(entity, { withinMs: 700 }));
     expect(delivery).toEqual({ kind: 'unknown', reason: 'the broker did not acknowledge' });
@@ -177,8 +187,9 @@ describe('when the wire fails', () => {
     const entity = door();
     const far = await device(entity);
     const cut = await startTcpCut(broker.port);
-    const { connection } = await connected([entity], { broker_port: cut.port, protocol_version: 4 });
-    await delay(400);
+    const provider = await connected([entity], { broker_port: cut.port, protocol_version: 4 });
+    await settled(provider);
+    const { connection } = provider;
     cut.cut('requests');
     expect((await connection.actions.open?.(commandTo(entity, { withinMs: 500 })))?.kind).toBe('unknown');
     cut.cut('none');
@@ -236,8 +247,10 @@ describe('what the broker keeps', () => {
     const far = await broker.client();
     await far.publishAsync(entity.metadata.state_topic ?? '', 'ON', { retain: true, qos: 1 });
     await device(entity, null);
-    const { connection, states } = await connected([entity]);
+    const provider = await connected([entity]);
+    const { connection, states } = provider;
     await vi.waitFor(() => expect(states).toEqual([{ entityId: entity.entityId, status: 'open' }]), soon);
+    await settled(provider);
     expect((await connection.actions.open?.(commandTo(entity, { withinMs: 600 })))?.kind).toBe('unknown');
   });
 

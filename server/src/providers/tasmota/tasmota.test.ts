@@ -51,6 +51,10 @@ describe('over MQTT', () => {
     });
   const via = (port = broker.port, more = {}) => ({ broker_host: '127.0.0.1', broker_port: port, ...more });
 
+  /** Any command comes back only when the link has ended its search for retained ones. */
+  const settled = async ({ connection }: ConnectedProvider) =>
+    expect(await connection.actions.open?.(commandTo(relay('nowhere')))).toMatchObject({ kind: 'not_sent' });
+
   it.each([
     [1, 5],
     [2, 5],
@@ -106,8 +110,9 @@ describe('over MQTT', () => {
     const entity = relay(topic);
     const provider = connect([entity], via());
     await isUp(provider);
+    await settled(provider);
     far.fault('silent');
-    const delivery = await provider.connection.actions.open?.(commandTo(entity, { withinMs: 700 }));
+    const delivery = await provider.connection.actions.open?.(commandTo(entity, { withinMs: 2_000 }));
     expect(delivery).toEqual({ kind: 'unknown', reason: 'the device did not answer in time' });
     expect(far.commands).toEqual(['POWER1 ON']);
   });
@@ -118,9 +123,10 @@ describe('over MQTT', () => {
     const entity = relay(topic);
     const provider = connect([entity], via());
     await isUp(provider);
+    await settled(provider);
     far.fault('silent');
     const other = await broker.client();
-    const sent = provider.connection.actions.open?.(commandTo(entity, { withinMs: 900 }));
+    const sent = provider.connection.actions.open?.(commandTo(entity, { withinMs: 2_000 }));
     await vi.waitFor(() => expect(far.isOn(1)).toBe(true), soon);
     await other.publishAsync(`cmnd/${topic}/STATE`, '');
     await vi.waitFor(() => expect(provider.states.at(-1)?.status).toBe('open'), soon);
@@ -165,7 +171,7 @@ describe('over MQTT', () => {
     const entity = relay(topic);
     const provider = connect([entity], via(cut.port));
     await isUp(provider);
-    await delay(400);
+    await settled(provider);
     cut.cut('replies');
     const delivery = await provider.connection.actions.open?.(commandTo(entity, { withinMs: 600 }));
     expect(delivery?.kind).toBe('unknown');
@@ -230,7 +236,7 @@ describe('over HTTP', () => {
     const far = await startTasmotaHttp();
     const entity = entityOf();
     const { connection } = connect([entity], { ...config(far.http.url), poll_interval_seconds: 600 });
-    const open = async () => (await connection.actions.open?.(commandTo(entity, { withinMs: 600 })))?.kind;
+    const open = async () => (await connection.actions.open?.(commandTo(entity, { withinMs: 2_000 })))?.kind;
     far.http.fault({ kind: 'drop' });
     expect(await open()).toBe('unknown');
     far.http.fault({ kind: 'delay', ms: 5000 });
