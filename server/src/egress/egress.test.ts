@@ -4,6 +4,7 @@ import { createServer as createHttps } from 'node:https';
 import { type AddressInfo, createServer as createTcp, type Server } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
+import { freePort } from '../../test/support/peers/free-port.ts';
 import { selfSigned } from '../../test/support/self-signed.ts';
 import { createEgress, type EgressOptions } from './egress.ts';
 import { parseEgressAllow } from './egress-allow.ts';
@@ -60,7 +61,8 @@ describe('a request', () => {
   it('resolves a name once: what it means afterwards does not matter', async () => {
     let inside = 0;
     const outside = createHttp((_, response) => response.end('outside'));
-    const port = await listening(outside, '127.0.0.2');
+    const port = await freePort();
+    await listening(outside, '127.0.0.2', port);
     await listening(
       createHttp((_, response) => {
         inside += 1;

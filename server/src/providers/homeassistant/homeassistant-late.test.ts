@@ -46,14 +46,19 @@ async function connect(times = CALM): Promise<void> {
 const live = () => vi.waitFor(() => expect(bench.connection.health()).toBe('ok'), soon);
 const open = (withinMs: number) => bench.connection.actions.open?.(commandTo(gate, { withinMs }));
 
-async function flowAgain(): Promise<void> {
-  await delay(100);
-  cut.cut('none');
+/** Holds everything up, and returns how to let it flow again: once the wire has seen the end of the connection. */
+function stall(): () => Promise<void> {
+  const ended = cut.ended();
+  cut.cut('hold');
+  return async () => {
+    await vi.waitFor(() => expect(cut.ended()).toBeGreaterThan(ended), soon);
+    cut.cut('none');
+  };
 }
 
 it('what a stalled network held up is not heard when it flows again after the deadline', async () => {
   await connect();
-  cut.cut('hold');
+  const flowAgain = stall();
   expect(await open(300)).toMatchObject({ kind: 'unknown' });
   await flowAgain();
   await live();
@@ -62,8 +67,8 @@ it('what a stalled network held up is not heard when it flows again after the de
 });
 
 it('a connection given up as silent before the deadline takes back what was held up', async () => {
-  await connect({ ...CALM, pingEveryMs: 50, answerWithinMs: 300 });
-  cut.cut('hold');
+  await connect({ ...CALM, pingEveryMs: 50, answerWithinMs: 2_000 });
+  const flowAgain = stall();
   expect(await open(10_000)).toEqual({ kind: 'unknown', reason: 'the connection to the hub broke' });
   await flowAgain();
   await live();
@@ -73,7 +78,7 @@ it('a connection given up as silent before the deadline takes back what was held
 
 it('a connection that is closed takes back what was held up', async () => {
   await connect();
-  cut.cut('hold');
+  const flowAgain = stall();
   const opening = open(10_000);
   await delay(50);
   await bench.connection.close();

@@ -53,6 +53,8 @@ async function connected(over: 'TCP' | 'TLS', entity: ReturnType<typeof entityOf
   // Once it gets through, nothing that the link does by itself is on its way any more.
   await provider.connection.actions.close?.(commandTo(entity));
   await vi.waitFor(() => expect(heard).toEqual(['OFF']), soon);
+  // The wire has also seen the end of the test before.
+  await vi.waitFor(() => expect(cuts[over].connections()).toBe(1), soon);
   return cuts[over];
 }
 
@@ -68,10 +70,11 @@ it.each(WIRES)(
   async (qos, over) => {
     const entity = entityWith(qos);
     const cut = await connected(over, entity);
+    const ended = cut.ended();
     cut.cut('hold');
     const delivery = await provider.connection.actions.open?.(commandTo(entity, { withinMs: 500 }));
     expect(delivery).toEqual({ kind: 'unknown', reason: 'the broker did not acknowledge' });
-    await delay(100);
+    await vi.waitFor(() => expect(cut.ended()).toBeGreaterThan(ended), soon);
     cut.cut('none');
     await vi.waitFor(() => expect(provider.connection.health()).toBe('ok'), soon);
     await provider.connection.actions.close?.(commandTo(entity));
@@ -88,9 +91,8 @@ it.each(WIRES)('QoS %s over %s: a link that is closed takes back what was held u
   await delay(50);
   await provider.connection.close();
   expect(await opening).toMatchObject({ kind: 'unknown' });
-  await delay(100);
-  cut.cut('none');
   await vi.waitFor(() => expect(cut.connections()).toBe(0), soon);
+  cut.cut('none');
   const other = await broker.client();
   await other.publishAsync('door/set', 'END', { qos: 1 });
   await vi.waitFor(() => expect(heard).toContain('END'), soon);

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from './free-port.ts';
 
 export interface PeerCall {
   readonly method: string;
@@ -45,7 +46,7 @@ export async function startHttpPeer(answer: (call: PeerCall) => PeerAnswer): Pro
   const sockets = new Set<Socket>();
   let fault: PeerFault | null = null;
   let faulty = /^/;
-  let port = 0;
+  const port = await freePort();
   const server = createServer((request, response) => void serve(request, response));
   server.on('connection', (socket) => {
     sockets.add(socket);
@@ -67,7 +68,6 @@ export async function startHttpPeer(answer: (call: PeerCall) => PeerAnswer): Pro
   async function start(): Promise<void> {
     server.listen(port, '127.0.0.1');
     await once(server, 'listening');
-    port = (server.address() as AddressInfo).port;
   }
   await start();
   return {

@@ -1,9 +1,8 @@
-import { createSocket } from 'node:dgram';
-import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '../eventually.ts';
+import { freePort } from './free-port.ts';
 import { type PeerProcess, startPeerProcess } from './peer-process.ts';
 
 /** Debian's knxd with a bus of its own in memory, and knxtool as the other devices on it. */
@@ -20,7 +19,7 @@ export interface KnxdPeer {
 export async function startKnxd({ port = 0, tunnels = 8 } = {}): Promise<KnxdPeer> {
   const dir = mkdtempSync(join(tmpdir(), 'lintel-knxd-'));
   const socket = join(dir, 'knx.sock');
-  const udpPort = port === 0 ? await freeUdpPort() : port;
+  const udpPort = port === 0 ? await freePort() : port;
   const daemon = startPeerProcess('knxd', knxdArguments(socket, udpPort, tunnels));
   await eventually(() => existsSync(socket));
   const listener = startPeerProcess('knxtool', ['groupsocketlisten', `local:${socket}`]);
@@ -56,13 +55,4 @@ async function untilListening(listener: PeerProcess, write: () => Promise<void>)
 async function runTool(args: readonly string[]): Promise<void> {
   const tool = startPeerProcess('knxtool', args);
   await tool.ended();
-}
-
-async function freeUdpPort(): Promise<number> {
-  const socket = createSocket('udp4');
-  socket.bind(0);
-  await once(socket, 'listening');
-  const { port } = socket.address();
-  socket.close();
-  return port;
 }

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { eventually } from '../eventually.ts';
+import { freePort } from './free-port.ts';
 import { startPeerProcess } from './peer-process.ts';
 
 /** python3-pymodbus as a board of 30 relays without the vendor's extensions (no toggle, no flash). */
@@ -15,12 +16,13 @@ export interface PymodbusPeer {
 
 const script = fileURLToPath(new URL('pymodbus-server.py', import.meta.url));
 
-export async function startPymodbus(dialect: 'mbap' | 'rtu', port = 0): Promise<PymodbusPeer> {
+export async function startPymodbus(dialect: 'mbap' | 'rtu', samePort?: number): Promise<PymodbusPeer> {
+  const port = samePort ?? (await freePort());
   // Debian's own interpreter: another one in the path would not see the package.
   const child = startPeerProcess('/usr/bin/python3', [script, dialect, String(port)]);
-  const [, listening] = await child.line(/^port (\d+)$/);
+  await child.line(/^port \d+$/);
   return {
-    port: Number(listening),
+    port,
     changes: () => child.lines.filter((line) => line.startsWith('coil ')),
     refuse: async (refusing) => {
       const answers = (): number => child.lines.filter((line) => line.startsWith('refusing')).length;

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+import { freePort } from './free-port.ts';
 
 /**
  * A wire that can be cut between a client and its peer. `requests` swallows what the client says, `replies` what the
@@ -15,6 +16,8 @@ export interface TcpCut {
   /** Drops every connection there is. */
   drop(): void;
   readonly connections: () => number;
+  /** How many connections are over, with all that was held of them. */
+  readonly ended: () => number;
   /** Drops everything and listens no more, until open. */
   close(): Promise<void>;
   open(): Promise<void>;
@@ -28,6 +31,7 @@ export async function startTcpCut(targetPort: number): Promise<TcpCut> {
     return socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
   };
   const holding = new Set<(() => void)[]>();
+  let ended = 0;
   const server = createServer({ allowHalfOpen: true }, (client) => {
     const peer = keep(connect({ port: targetPort, host: '127.0.0.1', allowHalfOpen: true }));
     const held: (() => void)[] = [];
@@ -37,19 +41,19 @@ export async function startTcpCut(targetPort: number): Promise<TcpCut> {
       from.on('data', (chunk) => void (mode !== swallowing && pass(() => to.write(chunk))));
       from.on('end', () => pass(() => to.end()));
       from.on('close', () => {
-        holding.delete(held);
+        if (holding.delete(held)) ended += 1;
         to.destroy();
       });
     };
     carry(keep(client), peer, 'requests');
     carry(peer, client, 'replies');
   });
-  const listen = async (port: number): Promise<void> => {
+  const port = await freePort();
+  const open = async (): Promise<void> => {
     server.listen(port, '127.0.0.1');
     await once(server, 'listening');
   };
-  await listen(0);
-  const { port } = server.address() as AddressInfo;
+  await open();
   const drop = (): void => {
     for (const socket of sockets) socket.destroy();
   };
@@ -61,7 +65,8 @@ export async function startTcpCut(targetPort: number): Promise<TcpCut> {
     },
     drop,
     connections: () => sockets.size / 2,
-    open: () => listen(port),
+    ended: () => ended,
+    open,
     close: async () => {
       if (!server.listening) return;
       server.close();

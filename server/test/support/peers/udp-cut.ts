@@ -1,5 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
+import { freePort } from './free-port.ts';
 
 /** The wire of tcp-cut for datagrams: what is cut is swallowed, in one direction. */
 export interface UdpCut {
@@ -11,6 +12,7 @@ export interface UdpCut {
 }
 
 export async function startUdpCut(targetPort: number): Promise<UdpCut> {
+  const port = await freePort();
   let mode: 'none' | 'replies' = 'none';
   let entrance: Socket | null = null;
   /** By the port a client sends from: the far side tells its clients apart by theirs. */
@@ -24,21 +26,20 @@ export async function startUdpCut(targetPort: number): Promise<UdpCut> {
     exits.set(clientPort, exit);
     return exit;
   }
-  async function open(port: number): Promise<number> {
+  async function open(): Promise<void> {
     const socket = createSocket('udp4').on('error', () => undefined);
     socket.on('message', (bytes, from) => exitFor(from.port).send(bytes, targetPort, '127.0.0.1'));
     socket.bind(port, '127.0.0.1');
     await once(socket, 'listening');
     entrance = socket;
-    return socket.address().port;
   }
-  const port = await open(0);
+  await open();
   return {
     port,
     cut: (wanted) => {
       mode = wanted;
     },
-    open: async () => void (await open(port)),
+    open,
     async close() {
       for (const exit of exits.values()) exit.close();
       exits.clear();

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
+import { freePort } from './free-port.ts';
 
 type Dialect = 'mbap' | 'rtu';
 
@@ -62,8 +63,8 @@ export async function startBoardPeer(dialect: Dialect): Promise<BoardPeer> {
     answering: 0,
     overlaps: 0,
   };
-  let server = await listen(board, 0);
-  const { port } = server.address() as AddressInfo;
+  const port = await freePort();
+  let server = await listen(board, port);
   return {
     port,
     relays: board.relays,
