@@ -85,26 +85,32 @@ export function createTurns(
       isSilent = true;
       for (const waiter of waiters) refuse(waiter);
     },
-    inTime(answer) {
+    inTime: (answer) => {
       const sinceMs = monotonicMs();
-      let timer: NodeJS.Timeout;
-      return new Promise((resolve, reject) => {
-        const lookIn = (ms: number): void => {
-          timer = setTimeout(look, ms, monotonicMs() + ms);
-        };
-        const look = (dueMs: number): void => {
-          const nowMs = monotonicMs();
-          const silentAtMs = Math.max(sinceMs, lastAnswerMs) + withinMs;
-          const leftMs = Math.min(silentAtMs, sinceMs + Math.max(urgentWithinMs, withinMs)) - nowMs;
-          if (leftMs > 0) lookIn(Math.ceil(leftMs));
-          else if (hasStoodStill(dueMs, nowMs)) lookIn(lateMs);
-          else reject(new Error('timeout of a statement'));
-        };
-        lookIn(withinMs);
-        answer.finally(() => clearTimeout(timer)).then(resolve, reject);
-      });
+      const lastMs = sinceMs + Math.max(urgentWithinMs, withinMs);
+      const endMs = () => Math.min(Math.max(sinceMs, lastAnswerMs) + withinMs, lastMs);
+      return untilLate(answer, monotonicMs, endMs);
     },
     isSilent: () => isSilent,
     waiting: () => waiters.size,
   };
+}
+
+/** The answer, unless it has not come when its time is over; that may be put off meanwhile. */
+function untilLate<T>(answer: Promise<T>, monotonicMs: () => number, endMs: () => number): Promise<T> {
+  let timer: NodeJS.Timeout;
+  return new Promise((resolve, reject) => {
+    const lookIn = (ms: number): void => {
+      timer = setTimeout(look, ms, monotonicMs() + ms);
+    };
+    const look = (dueMs: number): void => {
+      const nowMs = monotonicMs();
+      const leftMs = endMs() - nowMs;
+      if (leftMs > 0) lookIn(Math.ceil(leftMs));
+      else if (hasStoodStill(dueMs, nowMs)) lookIn(lateMs);
+      else reject(new Error('timeout of a statement'));
+    };
+    look(monotonicMs());
+    answer.finally(() => clearTimeout(timer)).then(resolve, reject);
+  });
 }
