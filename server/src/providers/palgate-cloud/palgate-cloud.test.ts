@@ -122,7 +122,7 @@ describe('an open', () => {
 
   it('whose answer is late is unknown', async () => {
     peer.http.fault({ kind: 'delay', ms: 5000 }, /open-gate/);
-    expect(await open(gate, 200)).toEqual({ kind: 'unknown', reason: 'no answer in time' });
+    expect(await open(gate, 2_000)).toEqual({ kind: 'unknown', reason: 'no answer in time' });
     expect(peer.pulses).toHaveLength(1);
   });
 
