@@ -18,7 +18,7 @@ import { createHomeassistant, homeassistant } from './homeassistant.provider.ts'
 import { failureOf, failureOfCode, type HubState, serviceFor, statusOf } from './homeassistant.wire.ts';
 
 const token = 'canary-token-77';
-const times = { pingEveryMs: 50, answerWithinMs: 300, retryMs: 10, maxRetryMs: 30, refusedRetryMs: 20 };
+const times = { pingEveryMs: 50, answerWithinMs: 10_000, retryMs: 10, maxRetryMs: 30, refusedRetryMs: 20 };
 const gate = entityOf({ externalId: 'switch.gate' });
 const cover = entityOf({ externalId: 'cover.garage' });
 const lock = entityOf({ externalId: 'lock.front' });
@@ -27,8 +27,8 @@ const button = entityOf({ externalId: 'button.buzzer' });
 let peer: HomeassistantPeer;
 let bench: ConnectedProvider;
 
-function connect(secret = token): ConnectedProvider {
-  return connectProvider(createHomeassistant(times), {
+function connect(secret = token, timing = times): ConnectedProvider {
+  return connectProvider(createHomeassistant(timing), {
     config: { base_url: peer.http.url },
     secrets: { token: secret },
   });
@@ -157,7 +157,7 @@ describe.each(['ws', 'http'])('a command over %s', (via) => {
 
   it('that the device does not confirm is unknown, and is not sent again', async () => {
     peer.mode({ kind: 'deaf' });
-    expect(await act('open', gate, 500)).toMatchObject({ kind: 'unknown' });
+    expect(await act('open', gate, 2_000)).toMatchObject({ kind: 'unknown' });
     expect(peer.calls).toHaveLength(1);
   });
 
@@ -269,6 +269,8 @@ describe('states', () => {
 
 describe('the connection', () => {
   it('leaves a hub that no longer answers pings, and comes back', async () => {
+    await bench.connection.close();
+    bench = connect(token, { ...times, answerWithinMs: 300 });
     await live();
     peer.freeze(true);
     await vi.waitFor(() => expect(bench.connection.health()).not.toBe('ok'), soon);
@@ -332,10 +334,12 @@ describe('its ops', () => {
     peer.set('sensor.outside', '12');
     if (way === 'live') await live();
     else await withoutWebsocket();
-    await vi.waitFor(async () =>
-      expect(await runOp(bench.connection, 'entities.list', { domain: 'sensor' })).toMatchObject({
-        result: [{ entity_id: 'sensor.outside', name: 'Name of sensor.outside', state: '12' }],
-      }),
+    await vi.waitFor(
+      async () =>
+        expect(await runOp(bench.connection, 'entities.list', { domain: 'sensor' })).toMatchObject({
+          result: [{ entity_id: 'sensor.outside', name: 'Name of sensor.outside', state: '12' }],
+        }),
+      soon,
     );
     const found = await bench.connection.discover?.(opLimits());
     expect(found?.kind === 'done' && found.result.map(({ externalId }) => externalId)).toEqual([
@@ -359,8 +363,9 @@ describe('its ops', () => {
     await stranger.connection.close();
     await live();
     await peer.http.stop();
-    await vi.waitFor(async () =>
-      expect(await runOp(bench.connection, 'entities.list')).toMatchObject({ kind: 'not_sent' }),
+    await vi.waitFor(
+      async () => expect(await runOp(bench.connection, 'entities.list')).toMatchObject({ kind: 'not_sent' }),
+      soon,
     );
     expect(bench.logged()).not.toContain(token);
   });
