@@ -9,7 +9,8 @@ interface Lost {
 
 /** The mutant: what a lost node had begun is finished by the next one, as a job queue would. */
 export async function resendLost({ db, targets, deliveries, clock }: EngineDeps): Promise<void> {
-  const text = `select org_id, id, entity_id from intents where state = 'dispatching'`;
+  // Unknown too: when this node starts late, the real recovery has been there before.
+  const text = `select org_id, id, entity_id from intents where state in ('dispatching', 'unknown')`;
   const lost = await db.asService((tx) => tx.query<Lost>({ text, values: [] }));
   for (const { org_id, id, entity_id } of lost) {
     const org = await db.inOrg(org_id, (tx) => findOrgScope(tx, org_id));
