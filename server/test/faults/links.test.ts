@@ -1,5 +1,6 @@
 // Tests 3 and 4 of design/reliability.md, and no command after its deadline: a Tasmota behind a wire that breaks.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '../support/peers/free-port.ts';
 import { gather } from '../support/scenario-parallel.ts';
 import type { TestApp } from '../support/test-app.ts';
 import { createScene, type Scene, startAlone, withNode } from './bench-app.ts';
@@ -98,29 +99,29 @@ describe(`a wire to a device, seed ${seed}`, () => {
       cut.mode('refuse');
       let slowestMs = 0;
       const codes = new Set<string>();
-      for (const entityId of scene.doors) {
+      for (let asked = 0; asked < count; asked += 1) {
         const since = performance.now();
-        const answer = await scene.open(entityId, `refused-${entityId}`);
+        const answer = await scene.callers.ask();
         slowestMs = Math.max(slowestMs, performance.now() - since);
         codes.add(`${answer.status} ${answer.body.code}`);
       }
       cut.mode('pass');
       // A request that ends in the middle of its head is no command either, but bytes have left: unknown.
       request = (bytes) => (bytes > 0 ? 'cut' : 'pass');
-      for (const entityId of scene.doors.slice(0, 5))
-        expect((await scene.open(entityId, `half-${entityId}`)).body.code).toBe('outcome_unknown');
+      for (let asked = 0; asked < 5; asked += 1)
+        expect((await scene.callers.ask()).body.code).toBe('outcome_unknown');
       const sent = scene.commands() - before;
       const broken = await scene.violations();
       expect([...codes].every((code) => /^(502 device_unreachable|409 outcome_unknown)$/.test(code))).toBe(
         true,
       );
-      expect(slowestMs).toBeLessThan(5_000);
+      expect(slowestMs).toBeLessThan(scaled(15_000, 5_000));
       const late = await withMutant('sends later', async (mutant) => {
-        const dead = await startCut({ target: () => door.port });
+        const port = await freePort();
+        const dead = await startCut({ target: () => door.port, port });
         const faulty = await createScene(mutant, door, (orgId) =>
-          door.addHttpDoors(mutant.db, orgId, 1, dead.port),
+          door.addHttpDoors(mutant.db, orgId, 1, port),
         );
-        const { port } = dead;
         await dead.close();
         expect((await faulty.callers.ask()).status).toBe(502);
         const back = await startCut({ target: () => door.port, port });
@@ -141,10 +142,13 @@ describe(`a wire to a device, seed ${seed}`, () => {
     scaled(60_000, 300_000),
   );
 
-  /** Six opens of one door that takes 1.5 s for each: what has waited past its deadline must not go out any more. */
+  /**
+   * Six opens of one door that takes 2.6 s for each: what has waited past its deadline must not go out any more. The
+   * second leaves long before its deadline, and has no answer by then: none leaves so late that a pause makes it late.
+   */
   async function queueUp(own: TestApp): Promise<{ violations: string[]; sent: number }> {
     const scene = await sceneOf(own, 1);
-    await door.hold(1_500);
+    await door.hold(2_600);
     const start = random();
     await Promise.all(
       Array.from({ length: 6 }, (_, index) => scene.open(scene.doors[0] ?? '', `q${start}${index}`)),
@@ -161,12 +165,12 @@ describe(`a wire to a device, seed ${seed}`, () => {
       note({
         test: 3,
         name: 'no command after its deadline',
-        counts: `6 opens of a device that takes 1.5 s each: ${good.sent} commands`,
+        counts: `6 opens of a device that takes 2.6 s each: ${good.sent} commands`,
         violations: good.violations.length,
         mutants: `ignores deadlines: ${faulty.violations.length} late`,
       });
       expect(good.violations).toEqual([]);
     },
-    scaled(60_000, 300_000),
+    scaled(120_000, 300_000),
   );
 });

@@ -67,7 +67,7 @@ const sendsLater: EngineMutant = (deps) =>
       const later = await deps.deliveries.deliver(link, verb, { ...errand, deadlineMs });
       if (later.kind === 'not_sent' && tries > 0) await again(tries - 1);
     };
-    if (first.kind === 'not_sent') void again(50);
+    if (first.kind === 'not_sent') void again(500);
     return first;
   });
 
