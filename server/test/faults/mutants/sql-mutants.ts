@@ -8,12 +8,24 @@ interface Edit {
 
 const fingerprintOfProof = "and c.fingerprint = decode(n.fingerprint, 'hex')";
 
+/** Nobody spends the proof before another transaction has found it too. It must not set FOUND where nothing was found. */
+const untilTwoHaveLooked = `
+  if found then
+    perform pg_advisory_xact_lock_shared(4711);
+    while clock_timestamp() < now() + interval '4 seconds' and 2 > (
+      select count(*) from pg_locks l join pg_database d on d.oid = l.database
+      where d.datname = current_database() and l.locktype = 'advisory' and l.objid = 4711
+    ) loop
+      perform pg_sleep(0.01);
+    end loop;
+  end if;`;
+
 /** Faults in T1 and T2 themselves: the functions of the database with one line changed. */
 export const sqlMutants = {
   'proof bound to nothing': { of: 'open_intents', replace: [[fingerprintOfProof, '']] },
   'proof looked at, not locked': {
     of: 'open_intents',
-    replace: [['and c.expires_at > now() for update;', 'and c.expires_at > now(); perform pg_sleep(0.2);']],
+    replace: [['and c.expires_at > now() for update;', `and c.expires_at > now(); ${untilTwoHaveLooked}`]],
   },
   'interval looked at, not reserved': {
     of: 'open_intents',
