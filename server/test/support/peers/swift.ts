@@ -29,13 +29,12 @@ const [accessKeyId, secretAccessKey] = ['test:lintel', 'swift-secret'];
 
 export async function startSwift(): Promise<Swift> {
   const dir = mkdtempSync(join(tmpdir(), 'lintel-swift-'));
-  const ports = { account: await freePort(), container: await freePort(), object: await freePort() };
-  const port = await freePort();
+  const [account, container, object, port, cachePort] = await fiveFreePorts();
+  const ports = { account, container, object };
   writeFileSync(join(dir, 'swift.conf'), swiftConf);
   mkdirSync(join(dir, 'devices', 'd1'), { recursive: true });
   buildRings(dir, ports);
   for (const kind of kinds) writeFileSync(join(dir, `${kind}.conf`), storageConf(dir, kind, ports[kind]));
-  const cachePort = await freePort();
   writeFileSync(join(dir, 'proxy.conf'), proxyConf(dir, port, cachePort));
   let running: PeerProcess[] = [];
   const endpoint = `http://127.0.0.1:${port}`;
@@ -69,6 +68,13 @@ export async function startSwift(): Promise<Swift> {
       rmSync(dir, { recursive: true, force: true });
     },
   };
+}
+
+/** Five different ones: what is free stays free until its server listens, so it may be picked again. */
+async function fiveFreePorts(): Promise<[number, number, number, number, number]> {
+  const picked = new Set<number>();
+  while (picked.size < 5) picked.add(await freePort());
+  return [...picked] as [number, number, number, number, number];
 }
 
 const swiftConf = '[swift-hash]\nswift_hash_path_prefix = lintel\nswift_hash_path_suffix = test\n';
@@ -130,7 +136,7 @@ user_test_lintel = ${secretAccessKey} .admin
 `;
 
 async function answering(port: number, processes: readonly PeerProcess[]): Promise<void> {
-  for (let attempt = 0; attempt < 400; attempt += 1) {
+  for (let attempt = 0; attempt < 1_200; attempt += 1) {
     const answer = await fetch(`http://127.0.0.1:${port}/`).catch(() => null);
     await answer?.body?.cancel();
     if (answer !== null) return;
