@@ -10,6 +10,9 @@ import { createPortalSite } from './support/portal-site.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 import { type BuildingIds, rootAdminId, testPepper } from './support/test-world.ts';
 
+// Each test may wait more than once, and the longest sets up four sites.
+vi.setConfig({ testTimeout: 120_000 });
+
 const wait = { timeout: 20_000, interval: 50 };
 
 describe.each(['http', 'nats'] as const)('two nodes that reach each other by %s', (way) => {
@@ -37,7 +40,7 @@ describe.each(['http', 'nats'] as const)('two nodes that reach each other by %s'
       PORT: String(await freePort()),
       ...(nats === null ? {} : { NATS_URL: nats.url }),
     });
-    const first = await startTestApp({ env: await env(), leaseMs: 3_000 });
+    const first = await startTestApp({ env: await env(), leaseMs: 10_000 });
     await first.app.listen();
     const second = await first.secondNode({ env: await env() });
     await second.app.listen();
@@ -55,13 +58,14 @@ describe.each(['http', 'nats'] as const)('two nodes that reach each other by %s'
 
   async function mqttDoor(): Promise<BuildingIds> {
     const { db, world } = nodes[0];
-    const building = await world.building(orgId);
+    // Nobody may take it up before it is what it shall be.
+    const building = await world.building(orgId, { enabled: false });
     const metadata = { command_topic: 'door/set', state_topic: 'door/state' };
     await db.query('update entities set metadata = $2 where id = $1', [building.entityId, metadata]);
-    await db.query(`update integrations set provider_type = 'mqtt', config = $2 where id = $1`, [
-      building.integrationId,
-      { broker_host: '127.0.0.1', broker_port: broker.port },
-    ]);
+    await db.query(
+      `update integrations set provider_type = 'mqtt', config = $2, enabled = true where id = $1`,
+      [building.integrationId, { broker_host: '127.0.0.1', broker_port: broker.port }],
+    );
     return building;
   }
 
@@ -138,16 +142,17 @@ describe.each(['http', 'nats'] as const)('two nodes that reach each other by %s'
   });
 
   it('take a device that dials the wrong one to the right one', async () => {
-    const building = await nodes[0].world.building(orgId);
+    const building = await nodes[0].world.building(orgId, { enabled: false });
     const id = 'shellyplus1-a8032abe41fc';
     const metadata = { 'shelly.device_id': id };
     await nodes[0].db.query('update devices set device_metadata = $2 where id = $1', [
       building.deviceId,
       metadata,
     ]);
-    await nodes[0].db.query(`update integrations set provider_type = 'shelly_websocket' where id = $1`, [
-      building.integrationId,
-    ]);
+    await nodes[0].db.query(
+      `update integrations set provider_type = 'shelly_websocket', enabled = true where id = $1`,
+      [building.integrationId],
+    );
     await vi.waitFor(async () => expect(await leaseOf(building.integrationId)).toBeDefined(), wait);
     const { owner, other } = await ownerOf(building.integrationId);
     const url = dialInUrl(addressOf(other), testPepper, building.integrationId);

@@ -19,14 +19,15 @@ describe('a device that dials in', () => {
     node = await startTestApp();
     await node.app.http.listen({ host: '127.0.0.1', port: 0 });
     orgId = await node.world.org();
-    building = await node.world.building(orgId);
+    // Nobody may take it up before it is what it shall be.
+    building = await node.world.building(orgId, { enabled: false });
     await node.world.grant(orgId, rootAdminId, 'admin');
     ({ token } = await node.world.key(orgId, rootAdminId));
     await node.db.query('update devices set device_metadata = $2 where id = $1', [
       building.deviceId,
       { 'shelly.device_id': shellyId },
     ]);
-    await setIntegration(`provider_type = 'shelly_websocket'`);
+    await setIntegration(`provider_type = 'shelly_websocket', enabled = true`);
     device = await plugIn();
   });
   afterEach(async () => {
