@@ -20,6 +20,10 @@ const ignored = new Set([
   'public.schema_migrations',
 ]);
 
+/** What is due the service deletes by itself, some time later. */
+const rowsOf = (table: string): string =>
+  `select * from ${table}${table === 'public.unused_objects' ? ' where due_at > now()' : ''}`;
+
 interface Table {
   readonly name: string;
   readonly has_org: boolean;
@@ -48,7 +52,7 @@ export async function snapshotDatabase(db: TestDatabase): Promise<Snapshot> {
   const tables = await tablesOf(db);
   return hashes(
     db,
-    tables.map(({ name }) => [name, `select * from ${name}`]),
+    tables.map(({ name }) => [name, rowsOf(name)]),
   );
 }
 
