@@ -35,8 +35,13 @@ function connect({ config, secrets }: Link, context: ProviderContext, times: Hub
   const socket = openHubSocket(`${base.replace(/^http/, 'ws')}api/websocket`, token, times);
   const http = createHubHttp(base, token, context);
   const deps: HubDeps = { clock, socket, get: http.get, post: http.post };
-  // Over a live websocket no HTTP is spoken: what is known about it grows old.
-  socket.listen({ onState: () => {}, onLive: http.forget });
+  const closing = new AbortController();
+  // Over a live websocket no HTTP is spoken: what is known about it grows old. Without one it is all there is.
+  socket.listen({
+    onState: () => {},
+    onLive: http.forget,
+    onLost: () => void http.get('api/', clock.monotonicMs() + times.answerWithinMs, closing.signal),
+  });
   const reporter = createReporter(socket, context.onState);
   return {
     actions: {
@@ -50,6 +55,7 @@ function connect({ config, secrets }: Link, context: ProviderContext, times: Hub
     bind: reporter.bind,
     async close() {
       reporter.stop();
+      closing.abort();
       await socket.close();
     },
   };

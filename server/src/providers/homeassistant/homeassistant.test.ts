@@ -280,8 +280,10 @@ describe('the connection', () => {
 
   it('is reduced without the websocket as long as HTTP works', async () => {
     await withoutWebsocket();
-    await act('open');
-    expect(bench.connection.health()).toBe('reduced');
+    await vi.waitFor(() => expect(bench.connection.health()).toBe('reduced'), soon);
+    expect(peer.calls).toEqual([]);
+    peer.http.fault({ kind: 'answer', status: 500, body: '' });
+    await vi.waitFor(() => expect(bench.connection.health()).toBe('error'), soon);
   });
 
   it('has an error when the hub does not accept the token', async () => {

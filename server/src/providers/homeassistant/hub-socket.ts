@@ -14,6 +14,8 @@ export interface HubListener {
   onState(entityId: string, state: HubState | null): void;
   /** All states are known, for the first time or again. */
   onLive(): void;
+  /** There is no connection, or none any more. */
+  onLost?(): void;
 }
 
 /** The hub's states as they are pushed, and the way to call a service; dials again by itself. */
@@ -56,6 +58,7 @@ export function openHubSocket(url: string, token: Secret, times: HubSocketTimes)
       onEnd(why) {
         [session, states, phase] = [null, null, why];
         if (closing) return closed.resolve();
+        if (why === 'lost') for (const listener of listeners) listener.onLost?.();
         failures += 1;
         const first = why === 'refused' ? times.refusedRetryMs : times.retryMs;
         retry = retryLater(failures, first, Math.max(first, times.maxRetryMs), dial);
