@@ -1,9 +1,9 @@
 import pg from 'pg';
 import { AppError, type QuotaStanding, quotaExceeded } from '../kernel/app-error.ts';
-import { systemClock } from '../kernel/clock.ts';
+import { hasStoodStill, systemClock } from '../kernel/clock.ts';
 import { isUlid } from '../kernel/ulid.ts';
 import { preparedName, type SqlQuery } from './sql.ts';
-import { createTurns, hasStoodStill, type Turns, answerWithinMs as usualAnswerMs } from './turns.ts';
+import { createTurns, type Turns, usualAnswerMs } from './turns.ts';
 
 export interface Queryable {
   query<Row>(query: SqlQuery): Promise<Row[]>;

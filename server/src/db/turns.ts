@@ -1,5 +1,5 @@
 import { AppError } from '../kernel/app-error.ts';
-import type { Clock } from '../kernel/clock.ts';
+import { type Clock, hasStoodStill, lateMs } from '../kernel/clock.ts';
 
 /** Who may use one of the connections, in the order they came. */
 export interface Turns {
@@ -23,19 +23,13 @@ interface Waiter {
 }
 
 /** Whoever waits at a door is told within two seconds that the database does not answer. */
-export const answerWithinMs = 1_500;
+export const usualAnswerMs = 1_500;
 /** While it answers others, an urgent statement is waited for as long as the open it is for has time. */
 const urgentWithinMs = 5_000;
 /** While it answers others, a crowd is served in its turn. */
 const patienceMs = 10_000;
 /** Less than anybody waits for an answer: a reply that was under way when the last ones were asked proves nothing. */
 const silenceMs = 1_000;
-
-/** A timer that comes so late is no sign of a slow database. */
-const lateMs = 250;
-
-/** Whether the process did: its timers are due then, before it has read what came meanwhile. */
-export const hasStoodStill = (dueMs: number, nowMs: number): boolean => nowMs - dueMs > lateMs;
 
 /**
  * A busy database and one that is gone look alike to those who wait for a connection. They are told apart by whether
@@ -44,7 +38,7 @@ export const hasStoodStill = (dueMs: number, nowMs: number): boolean => nowMs - 
 export function createTurns(
   connections: number,
   { monotonicMs }: Pick<Clock, 'monotonicMs'>,
-  withinMs = answerWithinMs,
+  withinMs = usualAnswerMs,
 ): Turns {
   const waiters = new Set<Waiter>();
   let free = connections;
@@ -107,6 +101,7 @@ function untilLate<T>(answer: Promise<T>, monotonicMs: () => number, endMs: () =
       const nowMs = monotonicMs();
       const leftMs = endMs() - nowMs;
       if (leftMs > 0) lookIn(Math.ceil(leftMs));
+      // A late timer is no sign of a slow database.
       else if (hasStoodStill(dueMs, nowMs)) lookIn(lateMs);
       else reject(new Error('timeout of a statement'));
     };

@@ -12,6 +12,12 @@ export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
 };
 
+/** More than the usual noise of timers. */
+export const lateMs = 250;
+
+/** Whether the process did, by a timer that is late: all are due then, before it has read what came meanwhile. */
+export const hasStoodStill = (dueMs: number, nowMs: number): boolean => nowMs - dueMs > lateMs;
+
 const RFC_3339 =
   /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;
 

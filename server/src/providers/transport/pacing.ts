@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../../kernel/clock.ts';
+import { type Clock, hasStoodStill, systemClock } from '../../kernel/clock.ts';
 import { backoffMs } from './backoff.ts';
 
 export interface Pacing {
@@ -41,7 +41,7 @@ export function createPacing({ monotonicMs }: Pick<Clock, 'monotonicMs'>): Pacin
   return {
     placeMs,
     // A process that stood still for seconds finds all attempts of that time due at once.
-    placeAgainMs: (dueMs) => (monotonicMs() - dueMs > slotMs ? placeMs(0) : null),
+    placeAgainMs: (dueMs) => (hasStoodStill(dueMs, monotonicMs()) ? placeMs(0) : null),
   };
 }
 
