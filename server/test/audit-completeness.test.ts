@@ -36,7 +36,7 @@ async function stageFor(app: TestApp, { id, auth }: Operation): Promise<Stage> {
 const check = (app: TestApp, operations: readonly Operation[]) =>
   successViolations({ app, operations, stageFor: (operation) => stageFor(app, operation) });
 
-describe('audit completeness', { timeout: 120_000 }, () => {
+describe('audit completeness', () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await startTestApp();

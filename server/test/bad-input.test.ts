@@ -35,7 +35,7 @@ import { startTestApp, type TestApp } from './support/test-app.ts';
 /** Of made-up bodies per operation; more find more, at the price of time. */
 const runs = Number(process.env.FUZZ_RUNS ?? 60);
 
-describe('bad input', { timeout: 120_000 }, () => {
+describe('bad input', () => {
   let app: TestApp;
   let tenant: Tenant;
   let bases: Base[];

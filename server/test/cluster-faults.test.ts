@@ -35,7 +35,7 @@ describe('nodes that break', () => {
     );
     expect((await scene.holders()).size).toBe(1);
     expect(staleCommands(scene.nodes.ledger())).toEqual([]);
-  }, 90_000);
+  });
 
   const startTwo = async (mutant: 'no lease check' | null = null): Promise<NodeProcess[]> => [
     await scene.nodes.start('one', { mutant }),
@@ -79,5 +79,5 @@ describe('nodes that break', () => {
   it('would be caught if they did not look at their lease', async () => {
     await pauseOwner(await startTwo('no lease check'));
     expect(row.mutant('no lease check', staleCommands(scene.nodes.ledger()))).not.toEqual([]);
-  }, 90_000);
+  });
 });

@@ -80,5 +80,5 @@ describe('nodes that are restarted one after the other', () => {
     await delay(1_000);
     const answers = await stopLoad();
     expect(answers.filter(({ status }) => status !== 200).length).toBeGreaterThan(0);
-  }, 120_000);
+  });
 });

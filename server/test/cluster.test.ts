@@ -10,9 +10,6 @@ import { createPortalSite } from './support/portal-site.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 import { type BuildingIds, rootAdminId, testPepper } from './support/test-world.ts';
 
-// Each test may wait more than once, and the longest sets up four sites.
-vi.setConfig({ testTimeout: 120_000 });
-
 const wait = { timeout: 20_000, interval: 50 };
 
 describe.each(['http', 'nats'] as const)('two nodes that reach each other by %s', (way) => {

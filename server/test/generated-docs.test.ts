@@ -45,5 +45,5 @@ describe('the generator', () => {
     expect(stderr).toMatch(/^roles\.md: missing$/m);
     expect(stderr).toMatch(/^stray\.md: nothing generates it/m);
     expect(stderr).not.toContain('events.md');
-  }, 120_000);
+  });
 });

@@ -16,7 +16,7 @@ test('docs/generated/openapi.json passes `npm run lint:openapi`', () => {
     encoding: 'utf8',
   });
   expect(status, stdout + stderr).toBe(0);
-}, 120_000);
+});
 
 const document = buildOpenApi({
   operations: allOperations,
@@ -86,7 +86,7 @@ test('every component is a valid schema', () => {
   for (const [name, schema] of Object.entries(document.components.schemas)) {
     expect(ajv.validateSchema({ ...schema }), name).toBe(true);
   }
-}, 120_000);
+});
 
 test('every written example belongs to a request body', () => {
   const titles = bodies.map(({ body }) => Reflect.get(body, 'title'));

@@ -6,14 +6,11 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 import { Client } from 'pg';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { makeTestDir } from '../../test/support/test-cluster.ts';
 import { EmbeddedPostgresError } from './embedded-error.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts';
 import { findPostmaster, stopPostmaster } from './embedded-postmaster.ts';
-
-// Databases are made, started and stopped here, by processes of their own.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const isRoot = process.getuid?.() === 0;
 const settings = { fsync: 'off' };

@@ -28,7 +28,7 @@ beforeAll(async () => {
     bucket: 'pictures',
     secretAccessKey: new Secret(secretAccessKey),
   };
-}, 120_000);
+});
 afterAll(async () => {
   await swift.close();
   await rm(dir, { recursive: true, force: true });
@@ -164,4 +164,4 @@ it('images live in the bucket: uploaded, shown by a signed address, gone with th
   } finally {
     await app.close();
   }
-}, 120_000);
+});

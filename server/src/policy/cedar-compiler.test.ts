@@ -183,7 +183,7 @@ it('lintel.cedar.json is lintel.cedar, parsed: run `npm run generate`', () => {
 });
 
 describe('Cedar as closures', () => {
-  it('decides as the wasm engine does, for the same policies', { timeout: 120_000 }, () => {
+  it('decides as the wasm engine does, for the same policies', () => {
     const sets = scaled(200, 4_000);
     const { wrong, allowed, compiled } = compare(4, sets, 12);
     expect(wrong.slice(0, 2)).toEqual([]);

@@ -53,7 +53,7 @@ describe('a database of its own', () => {
     await seedInstallation(postgres.ownerUrl);
     wire = await startCut({ target: () => findPostmaster(clusterDir())?.port ?? 1 });
     door = await startDoor();
-  }, 120_000);
+  });
   afterAll(async () => {
     await door.stop();
     await wire.close();
@@ -189,5 +189,5 @@ describe('a database of its own', () => {
       await owner.query('alter table intents set tablespace pg_default');
       await owner.end();
     }
-  }, 120_000);
+  });
 });

@@ -75,7 +75,7 @@ describe(`a wire to the database, seed ${seed}`, () => {
       mutants: `opens without database: ${faulty.commands} commands`,
     });
     expect(slowestMs).toBeLessThan(scaled(10_000, 2_000));
-  }, 60_000);
+  });
 
   /** Every call of a kind is cut with some chance, and some of those arrive. Nobody learns which. */
   async function loseAcknowledgements(

@@ -86,7 +86,7 @@ describe(`a wire to a device, seed ${seed}`, () => {
       });
       expect(broken).toEqual([]);
     },
-    scaled(60_000, 300_000),
+    scaled(120_000, 300_000),
   );
 
   it(
@@ -139,7 +139,7 @@ describe(`a wire to a device, seed ${seed}`, () => {
       });
       expect({ broken, sent }).toEqual({ broken: [], sent: 0 });
     },
-    scaled(60_000, 300_000),
+    scaled(120_000, 300_000),
   );
 
   /**

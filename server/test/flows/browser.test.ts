@@ -20,12 +20,12 @@ beforeAll(async () => {
   [service, browser] = await Promise.all([startFirstRun(), launchBrowser()]);
   administrator = await openPage(browser, { locale: 'en-GB' });
   page = administrator.page;
-}, 120_000);
+});
 
 afterAll(async () => {
   await browser?.close();
   await service?.stop();
-}, 60_000);
+});
 
 /** Each test takes the complaints it expects; nothing else may be left. */
 afterEach(() => expect(administrator.complaints()).toEqual([]));

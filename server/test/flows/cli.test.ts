@@ -26,7 +26,7 @@ beforeAll(async () => {
     HOST: '127.0.0.1',
   });
   env = { LINTEL_CONFIG: join(folder, 'config.json'), LINTEL_TOKEN: service.ready.api_key ?? '' };
-}, 120_000);
+});
 afterAll(async () => {
   await service.end('SIGTERM');
   await db.drop();
@@ -54,7 +54,7 @@ describe('lintel', () => {
     expect(await run('audit', 'tail', '-n', '1', '--event-type', 'entity.action')).toMatch(
       /succeeded {2}entity\.action {2}entity "Front door"/,
     );
-  }, 90_000);
+  });
 
   it('makes, lists and revokes keys, and a revoked one is not authorized', async () => {
     const { token } = await json(['keys', 'create', 'ci', '--role', 'entities:list', '--expires-in', '1d']);
@@ -151,7 +151,7 @@ describe('lintel script run examples/tower.openapp', () => {
     expect(await count()).toEqual(after);
     const { org_id: orgId } = result as { org_id: string };
     expect((await lintel(['open', 'Service riser 12', '--org', orgId])).code).toBe(0);
-  }, 120_000);
+  });
 
   it('points into an included file when something fails there', async () => {
     mkdirSync(join(folder, 'parts'));

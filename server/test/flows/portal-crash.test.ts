@@ -8,9 +8,6 @@ import { demoCommands } from '../support/portal-site.ts';
 import { type ServiceProcess, startService } from '../support/service-process.ts';
 import { makeTestDir } from '../support/test-cluster.ts';
 
-// A database is made here, and the service starts three times.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
-
 const soon = { timeout: 60_000, interval: 100 };
 
 /** Whoever writes down a part of a command waits for a lock that the test holds. */

@@ -4,15 +4,12 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { generateToken } from '../../src/kernel/secret.ts';
 import { freePort } from '../support/peers/free-port.ts';
 import { type Program, runProgram, type StartLine } from '../support/service-process.ts';
 import { makeTestDir } from '../support/test-cluster.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
-
-// Databases are made here, and several processes start one after the other.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const folders: string[] = [];
 const programs: Program[] = [];

@@ -134,5 +134,5 @@ describe('a relay board over MQTT', () => {
       kind: 'delivered',
       observed: 'open',
     });
-  }, 90_000);
+  });
 });
